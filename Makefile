@@ -1,0 +1,30 @@
+# make demo | test | build: each installs what it needs first. Nothing else is to be typed.
+PRESET ?= release
+BUILD  := build/$(PRESET)
+JOBS   ?= $(shell nproc)
+
+.PHONY: all build demo test check packages deps configure format clean
+
+all: build
+
+packages:
+	@tools/install-packages
+deps: packages
+	@tools/get-libtorch
+configure: deps
+	@cmake --preset $(PRESET) > $(PRESET)-configure.log 2>&1 || { cat $(PRESET)-configure.log; rm -f $(PRESET)-configure.log; exit 1; }
+	@rm -f $(PRESET)-configure.log
+
+build: configure
+	cmake --build $(BUILD) -j $(JOBS) --target quench quench_cli
+
+test: configure
+	tools/check
+	cmake --build $(BUILD) -j $(JOBS)
+	ctest --test-dir $(BUILD) --output-on-failure
+
+format:
+	git ls-files '*.cpp' '*.h' '*.cu' | xargs clang-format-19 -i
+
+clean:
+	rm -rf build

@@ -1,0 +1,84 @@
+// The operator registry: all that other stages may ask about an operator. One entry an ONNX operator
+// (opset 21 semantics); several near relatives share a file in src/ops/.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "quench/graph.h"
+#include "quench/registry.h"
+#include "quench/rt_value.h"
+
+namespace c10 {
+struct Device;
+}
+namespace at {
+struct Generator;
+}
+
+namespace quench {
+
+enum class RangeRule : std::uint8_t {
+  kOwn,     // the output's range must be observed
+  kPasses,  // never leaves the input's range: MaxPool, Reshape, Transpose
+  kFixed,   // known beforehand: Sigmoid, Softmax
+};
+
+struct OpTraits {
+  int weight_slot = -1;  // input that may hold a constant weight: 1 for Conv, Gemm, MatMul
+  int bias_slot = -1;
+  int (*weight_axis)(const Node&) = nullptr;  // output-channel axis of that weight (Gemm: depends on transB)
+  int channel_axis = 1;                       // of the data tensor
+  RangeRule range = RangeRule::kOwn;
+  double fixed_min = 0.0, fixed_max = 0.0;
+  bool non_negative = false;                    // Relu, Sigmoid, Softmax: never below zero
+  bool keeps_sign = false;                      // Add, AveragePool, Concat: non-negative if all inputs are
+  bool shape_only = false;                      // Shape, Size: reads dims, never elements
+  bool random = false;                          // differs from call to call: never folded
+  std::vector<int> parameter_slots;             // inputs that training changes where they are float constants
+  std::vector<int> buffer_slots;                // inputs that training writes: running mean and variance
+  std::vector<int> host_slots;                  // inputs read as numbers (shapes, axes): kept on the CPU
+  std::int64_t (*macs)(const Node&) = nullptr;  // multiply-accumulates for one run, from the static dims; -1 unknown
+};
+
+// What an operator may ask of the run that it is part of.
+class ExecContext {
+ public:
+  virtual ~ExecContext() = default;
+  bool training = false;                          // read by BatchNormalization and Dropout
+  virtual const c10::Device& device() const = 0;  // for operators that make tensors from nothing
+  virtual at::Generator& generator() = 0;         // seeded by the run's options
+  // Runs a body of `node` (If, Loop, Scan). `inputs` fit the body's own inputs, captures included.
+  virtual std::vector<RtValue> run_body(const Graph& body, const std::vector<RtValue>& inputs) = 0;
+};
+
+using Inputs = std::vector<RtValue>;  // one per slot of the node; none where absent
+// One value per output of the node. Must not write into its inputs (buffer_slots in training excepted).
+using Evaluate = std::vector<RtValue> (*)(const Node& node, const Inputs& inputs, ExecContext& context);
+// Fills the outputs' types (and `contents`) from the inputs'. What is not known stays unknown.
+using InferShapes = void (*)(Node& node);
+// Called once when an executor is made, with the inputs that are constant (none for the others):
+// what it returns is handed to evaluate in their place. For weights packed once.
+using Prepare = Inputs (*)(const Node& node, const Inputs& constants);
+
+struct OpEntry {
+  static constexpr const char* kKind = "operator";
+  Evaluate evaluate = nullptr;
+  InferShapes shapes = nullptr;
+  OpTraits traits;
+  Prepare prepare = nullptr;
+};
+using OpRegistry = Registry<OpEntry>;
+
+// The entry of a node's op; throws "operator 'X' is not supported" with the node's name.
+const OpEntry& entry_of(const Node& node);
+
+// Types of all values, from the graph's inputs onwards, bodies included; how many types it changed.
+int infer_shapes(Graph& graph);
+
+}  // namespace quench
+
+// QUENCH_REGISTER_OP("Relu", relu, same_as_input, relu_traits(), "max(x, 0)")
+#define QUENCH_REGISTER_OP(name, evaluate, shapes, traits, summary) \
+  QUENCH_REGISTER_ITEM(::quench::OpEntry, name, summary, {evaluate, shapes, traits})

@@ -1,0 +1,28 @@
+// Shape functions shared by many operators, and the pieces to write others from. A rule fills what it
+// knows and leaves the rest unknown; it throws only where the graph is certainly wrong.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "quench/op.h"
+
+namespace quench {
+
+// Whole rules.
+void same_as_input(Node& node);      // output 0 has the type of input 0
+void broadcast_inputs(Node& node);   // dtype of input 0, dims broadcast over all inputs
+void broadcast_to_bool(Node& node);  // the same, dtype bool
+void unknown_shape(Node& node);      // dtype of input 0, rank unknown: data-dependent results
+
+// Pieces.
+void set_type(Node& node, int output, DType dtype, std::optional<Dims> dims);
+DType input_dtype(const Node& node, int slot);                   // kUndefined when absent
+std::optional<Dims> input_dims(const Node& node, int slot);      // nothing when absent or of unknown rank
+std::optional<Dims> input_contents(const Node& node, int slot);  // elements of a small integer tensor, where known
+std::optional<std::vector<std::int64_t>> input_integers(const Node& node, int slot);  // the same, all of them numbers
+std::optional<Dims> broadcast(const Dims& a, const Dims& b, const Node& node);
+// -rank..rank-1 -> 0..rank-1; throws, naming the node, when out of range.
+int normalize_axis(std::int64_t axis, int rank, const Node& node);
+
+}  // namespace quench

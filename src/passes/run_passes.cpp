@@ -1,0 +1,35 @@
+#include <chrono>
+
+#include "quench/pass.h"
+
+namespace quench {
+
+std::vector<PassRecord> run_passes(Graph& graph, const std::vector<std::string>& names, const AfterPass& after) {
+  std::vector<PassRecord> records;
+  for (const std::string& name : names) {
+    const PassEntry& entry = PassRegistry::instance().get(name);
+    const auto start = std::chrono::steady_clock::now();
+    PassRecord record{name, 0, 0.0};
+    with_context([&] { return "in pass " + name; },
+                 [&] {
+                   record.changes = entry.run(graph);
+                   graph.verify();
+                 });
+    record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (after) after(graph, record);
+    records.push_back(record);
+  }
+  return records;
+}
+
+const std::vector<std::string>& cleanup_passes() {
+  static const std::vector<std::string> passes = {"infer_shapes"};
+  return passes;
+}
+
+const std::vector<std::string>& inference_passes() {
+  static const std::vector<std::string> passes = {"infer_shapes"};
+  return passes;
+}
+
+}  // namespace quench
