@@ -1,0 +1,131 @@
+#include "core/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "quench/error.h"
+
+namespace quench {
+namespace {
+
+// Names of the partial files, where a signal handler can read them: fixed storage, no locks. A program
+// has one or two open at a time; those beyond the slots are only left behind by an interrupt.
+constexpr std::size_t kSlots = 16;
+constexpr std::size_t kLongestPath = 4096;
+struct Slot {
+  std::atomic<int> state{0};  // 0 free, 1 being written, 2 holds a name
+  std::array<char, kLongestPath> path{};
+};
+std::array<Slot, kSlots> slots;
+
+void remember(const std::string& path) {
+  if (path.size() >= kLongestPath) return;
+  for (Slot& slot : slots) {
+    int free = 0;
+    if (!slot.state.compare_exchange_strong(free, 1)) continue;
+    std::memcpy(slot.path.data(), path.c_str(), path.size() + 1);
+    slot.state = 2;
+    return;
+  }
+}
+
+void forget(const std::string& path) {
+  for (Slot& slot : slots) {
+    if (slot.state == 2 && path == slot.path.data()) {
+      slot.state = 0;
+      return;
+    }
+  }
+}
+
+std::string reason(int error, const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  switch (error) {
+    case ENOENT: return concat("the folder '", folder, "' does not exist");
+    case ENOTDIR: return concat("'", folder, "' is not a folder");
+    case EACCES: return concat("no permission to write in '", folder.empty() ? "." : folder, "'");
+    case EROFS: return "the file system is read-only";
+    case ENOSPC: return "the disk is full";
+    case EFBIG: return "the file would be larger than the limit of this process or file system";
+    case EDQUOT: return "the disk quota is used up";
+    default: return std::strerror(error);
+  }
+}
+
+std::string fresh_partial_name(const std::string& path) {
+  static std::atomic<int> counter{0};
+  return concat(path, ".partial-", ::getpid(), "-", counter++);
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(const std::string& path) : path_(path) {
+  namespace fs = std::filesystem;
+  QUENCH_CHECK(!path.empty(), "no name was given for the file to write");
+  std::error_code ignored;  // a path that cannot be looked at cannot be opened either
+  const fs::file_status status = fs::status(path, ignored);
+  QUENCH_CHECK(!fs::is_directory(status), "cannot write '", path, "': it is a folder");
+  direct_ = fs::exists(status) && !fs::is_regular_file(status);
+  if (fs::is_symlink(path, ignored) && !direct_) path_ = fs::weakly_canonical(path).string();
+  partial_ = direct_ ? path_ : fresh_partial_name(path_);
+  file_ = ::open(partial_.c_str(), O_WRONLY | O_CLOEXEC | (direct_ ? 0 : O_CREAT | O_EXCL), 0666);
+  QUENCH_CHECK(file_ >= 0, "cannot write '", path, "': ", reason(errno, path));
+  if (!direct_) remember(partial_);
+}
+
+AtomicFile::~AtomicFile() {
+  if (file_ >= 0) ::close(file_);
+  if (direct_) return;
+  if (!committed_) ::unlink(partial_.c_str());
+  forget(partial_);
+}
+
+void AtomicFile::write(const void* bytes, std::size_t count) {
+  QUENCH_CHECK(file_ >= 0, "'", path_, "' is already closed");
+  const char* at = static_cast<const char*>(bytes);
+  while (count > 0) {
+    const ssize_t written = ::write(file_, at, count);
+    if (written < 0 && errno == EINTR) continue;
+    QUENCH_CHECK(written >= 0, "cannot write '", path_, "': ", reason(errno, path_));
+    at += written;
+    count -= static_cast<std::size_t>(written);
+  }
+}
+
+void AtomicFile::close_file() {
+  // A late failure (quota, network file systems) shows here, not in write().
+  const bool synced = ::fsync(file_) == 0 || errno == EINVAL || errno == EROFS;
+  const int error = errno;
+  const bool closed = ::close(file_) == 0;
+  file_ = -1;
+  QUENCH_CHECK(synced && closed, "cannot write '", path_, "': ", reason(synced ? errno : error, path_));
+}
+
+void AtomicFile::commit() {
+  QUENCH_CHECK(!committed_ && file_ >= 0, "'", path_, "' is already closed");
+  close_file();
+  QUENCH_CHECK(direct_ || ::rename(partial_.c_str(), path_.c_str()) == 0, "cannot write '", path_,
+               "': ", reason(errno, path_));
+  committed_ = true;
+}
+
+void write_file_atomically(const std::string& path, std::string_view bytes) {
+  AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+void remove_partial_files() noexcept {
+  for (Slot& slot : slots) {
+    if (slot.state == 2) ::unlink(slot.path.data());
+  }
+}
+
+}  // namespace quench
