@@ -1,0 +1,45 @@
+// The model zoo: torch::nn networks by name, with torchvision's parameter names and initialisation. No
+// LibTorch header is needed to ask for one; to call its forward directly include "zoo/zoo_net.h".
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "quench/registry.h"
+
+namespace at {
+class Tensor;
+}
+
+namespace quench {
+
+struct ZooNet;  // a torch::nn::Module with a virtual forward(x)
+
+struct ZooOptions {
+  std::int64_t num_classes = 0;  // 0: the model's own (see ZooEntry)
+  std::int64_t in_channels = 0;  // 0: the model's own
+  std::uint64_t seed = 0;        // of the initial weights: same seed, same bits
+};
+
+struct ZooEntry {
+  static constexpr const char* kKind = "zoo model";
+  std::shared_ptr<ZooNet> (*make)(const ZooOptions& options) = nullptr;  // gets options without zeros
+  std::int64_t num_classes = 1000;
+  std::int64_t in_channels = 3;
+  std::int64_t image_size = 224;  // height and width that it is meant for
+};
+using ZooRegistry = Registry<ZooEntry>;
+
+// A fresh model in training mode. Throws for an unknown name, with the known ones. LibTorch's global
+// random generator is left as it was.
+std::shared_ptr<ZooNet> make_zoo_model(const std::string& name, const ZooOptions& options = {});
+
+at::Tensor zoo_forward(ZooNet& net, const at::Tensor& images);  // logits
+void set_training(ZooNet& net, bool training);                  // BatchNorm and Dropout: train or evaluate
+std::int64_t count_parameters(const ZooNet& net);               // trainable elements
+
+}  // namespace quench
+
+// QUENCH_REGISTER_ZOO("resnet18", "ResNet-18 of torchvision", {make_resnet18, 1000, 3, 224})
+#define QUENCH_REGISTER_ZOO(name, summary, ...) QUENCH_REGISTER_ITEM(::quench::ZooEntry, name, summary, __VA_ARGS__)

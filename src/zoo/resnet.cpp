@@ -1,0 +1,129 @@
+// ResNet-18, -34 and -50 as torchvision has them (He et al. 2015; in the bottleneck the 3x3 convolution
+// carries the stride).
+#include <torch/nn/modules/linear.h>
+
+#include <array>
+
+#include "zoo/layers.h"
+
+namespace quench {
+namespace {
+
+using torch::nn::BatchNorm2d;
+using torch::nn::Conv2d;
+
+struct BlockShape {
+  std::int64_t in = 0, planes = 0, stride = 1;
+};
+
+std::shared_ptr<ConvBn> make_downsample(const BlockShape& shape, std::int64_t out) {
+  if (shape.stride == 1 && shape.in == out) return nullptr;
+  return std::make_shared<ConvBn>(ConvShape{.in = shape.in, .out = out, .stride = shape.stride}, Activation::kNone);
+}
+
+struct BasicBlock : ZooNet {
+  static constexpr std::int64_t kExpansion = 1;
+
+  explicit BasicBlock(const BlockShape& s)
+      : conv1(register_module("conv1", make_conv({.in = s.in, .out = s.planes, .kernel = 3, .stride = s.stride}))),
+        bn1(register_module("bn1", BatchNorm2d(s.planes))),
+        conv2(register_module("conv2", make_conv({.in = s.planes, .out = s.planes, .kernel = 3}))),
+        bn2(register_module("bn2", BatchNorm2d(s.planes))),
+        downsample(make_downsample(s, s.planes)) {
+    if (downsample) register_module("downsample", downsample);
+  }
+
+  at::Tensor forward(at::Tensor x) override {
+    at::Tensor y = at::relu(bn1->forward(conv1->forward(x)));
+    y = bn2->forward(conv2->forward(y));
+    return at::relu(y + (downsample ? downsample->forward(x) : x));
+  }
+
+  Conv2d conv1;
+  BatchNorm2d bn1;
+  Conv2d conv2;
+  BatchNorm2d bn2;
+  std::shared_ptr<ConvBn> downsample;
+};
+
+struct Bottleneck : ZooNet {
+  static constexpr std::int64_t kExpansion = 4;
+
+  explicit Bottleneck(const BlockShape& s)
+      : conv1(register_module("conv1", make_conv({.in = s.in, .out = s.planes}))),
+        bn1(register_module("bn1", BatchNorm2d(s.planes))),
+        conv2(register_module("conv2", make_conv({.in = s.planes, .out = s.planes, .kernel = 3, .stride = s.stride}))),
+        bn2(register_module("bn2", BatchNorm2d(s.planes))),
+        conv3(register_module("conv3", make_conv({.in = s.planes, .out = s.planes * kExpansion}))),
+        bn3(register_module("bn3", BatchNorm2d(s.planes * kExpansion))),
+        downsample(make_downsample(s, s.planes * kExpansion)) {
+    if (downsample) register_module("downsample", downsample);
+  }
+
+  at::Tensor forward(at::Tensor x) override {
+    at::Tensor y = at::relu(bn1->forward(conv1->forward(x)));
+    y = at::relu(bn2->forward(conv2->forward(y)));
+    y = bn3->forward(conv3->forward(y));
+    return at::relu(y + (downsample ? downsample->forward(x) : x));
+  }
+
+  Conv2d conv1;
+  BatchNorm2d bn1;
+  Conv2d conv2;
+  BatchNorm2d bn2;
+  Conv2d conv3;
+  BatchNorm2d bn3;
+  std::shared_ptr<ConvBn> downsample;
+};
+
+using BlockCounts = std::array<int, 4>;
+
+template <typename Block>
+struct ResNet : ZooNet {
+  ResNet(const BlockCounts& counts, const ZooOptions& options)
+      : conv1(register_module("conv1", make_conv({.in = options.in_channels, .out = 64, .kernel = 7, .stride = 2}))),
+        bn1(register_module("bn1", BatchNorm2d(64))) {
+    std::int64_t channels = 64;
+    for (std::size_t stage = 0; stage < counts.size(); ++stage) {
+      const std::int64_t planes = 64 << stage;
+      auto layer = register_module("layer" + std::to_string(stage + 1), std::make_shared<Chain>());
+      for (int block = 0; block < counts[stage]; ++block) {
+        const std::int64_t stride = block == 0 && stage > 0 ? 2 : 1;
+        layer->push_back(std::make_shared<Block>(BlockShape{channels, planes, stride}));
+        channels = planes * Block::kExpansion;
+      }
+      stages.push_back(layer);
+    }
+    fc = register_module("fc", torch::nn::Linear(channels, options.num_classes));
+    init_convolutions(*this, Fan::kOut);
+  }
+
+  at::Tensor forward(at::Tensor x) override {
+    x = at::relu(bn1->forward(conv1->forward(x)));
+    x = at::max_pool2d(x, 3, 2, 1);
+    for (const auto& stage : stages) x = stage->forward(x);
+    return fc->forward(at::flatten(at::adaptive_avg_pool2d(x, {1, 1}), 1));
+  }
+
+  Conv2d conv1;
+  BatchNorm2d bn1;
+  std::vector<std::shared_ptr<Chain>> stages;
+  torch::nn::Linear fc{nullptr};
+};
+
+template <typename Block, int A, int B, int C, int D>
+std::shared_ptr<ZooNet> make_resnet(const ZooOptions& options) {
+  return std::make_shared<ResNet<Block>>(BlockCounts{A, B, C, D}, options);
+}
+
+constexpr auto kResNet18 = make_resnet<BasicBlock, 2, 2, 2, 2>;
+constexpr auto kResNet34 = make_resnet<BasicBlock, 3, 4, 6, 3>;
+constexpr auto kResNet50 = make_resnet<Bottleneck, 3, 4, 6, 3>;
+
+}  // namespace
+
+QUENCH_REGISTER_ZOO("resnet18", "ResNet-18 for 224x224 images", {kResNet18, 1000, 3, 224})
+QUENCH_REGISTER_ZOO("resnet34", "ResNet-34 for 224x224 images", {kResNet34, 1000, 3, 224})
+QUENCH_REGISTER_ZOO("resnet50", "ResNet-50 for 224x224 images", {kResNet50, 1000, 3, 224})
+
+}  // namespace quench

@@ -1,0 +1,15 @@
+// ZooNet: what every network of the zoo is, a torch::nn::Module with one input and one output.
+#pragma once
+
+#include <ATen/ATen.h>
+#include <torch/nn/module.h>
+
+#include "quench/zoo.h"
+
+namespace quench {
+
+struct ZooNet : torch::nn::Module {
+  virtual at::Tensor forward(at::Tensor x) = 0;
+};
+
+}  // namespace quench
