@@ -1,0 +1,137 @@
+// to_text: the stable text form of a graph. docs/formats.md has the grammar; text_parse.cpp reads it.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cstring>
+#include <ostream>
+
+#include "graph/text_tensor.h"
+#include "quench/error.h"
+#include "quench/graph.h"
+
+namespace quench {
+namespace {
+
+bool is_bare(const std::string& text, const char* extra) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || std::strchr(extra, c);
+  });
+}
+
+std::string value_text(const Value* value) {
+  if (!value) return "_";
+  return "%" + (is_bare(value->name(), "./:-") ? value->name() : quote_text(value->name()));
+}
+
+std::string dim_text(const Dim& dim) {
+  const bool bare = !dim.is_symbol() || (is_bare(dim.symbol(), "") && std::isalpha(dim.symbol()[0]));
+  return bare ? dim.text() : quote_text(dim.symbol());
+}
+
+std::string type_text(const TypeInfo& type) {
+  if (type.kind == TypeInfo::Kind::kSequence) return "seq(" + type_text(*type.element) + ")";
+  if (type.kind == TypeInfo::Kind::kOptional) return "optional(" + (type.element ? type_text(*type.element) : "") + ")";
+  if (!type.dims) return std::string(name_of(type.dtype)) + "[*]";
+  std::string text = std::string(name_of(type.dtype)) + "[";
+  for (std::size_t i = 0; i < type.dims->size(); ++i) text += (i == 0 ? "" : ", ") + dim_text((*type.dims)[i]);
+  return text + "]";
+}
+
+template <typename Items, typename Print>
+std::string list_text(const Items& items, const Print& print) {
+  std::string text = "[";
+  bool first = true;
+  for (const auto& item : items) {
+    text += (first ? "" : ", ") + print(item);
+    first = false;
+  }
+  return text + "]";
+}
+
+class Printer {
+ public:
+  explicit Printer(const TextOptions& options) : options_(options) {}
+
+  std::string graph(const Graph& graph, const std::string& indent) const {
+    const std::string inner = indent + "  ";
+    std::string text = "graph " + quote_text(graph.name) + " {\n";
+    if (!graph.doc.empty()) text += inner + "doc " + quote_text(graph.doc) + "\n";
+    for (const auto& [key, value] : graph.metadata)
+      text += inner + "meta " + quote_text(key) + " = " + quote_text(value) + "\n";
+    for (const Value* input : graph.inputs())
+      text += inner + "input " + value_text(input) + " : " + type_text(input->type()) + "\n";
+    for (const Value* value : graph.constants())
+      text += inner + (value->is_parameter() ? "param " : "const ") + value_text(value) + " : " +
+              tensor(value->tensor(), value->dtype()) + "\n";
+    for (const auto& node : graph.nodes()) text += inner + this->node(*node, inner) + "\n";
+    for (const Value* output : graph.outputs()) text += inner + "output " + value_text(output) + "\n";
+    return text + indent + "}";
+  }
+
+ private:
+  std::string tensor(const at::Tensor& tensor, DType dtype) const {
+    std::string text = std::string(name_of(dtype)) + "[";
+    for (std::int64_t i = 0; i < tensor.dim(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(tensor.size(i));
+    return text + "] = " + tensor_data_text(tensor, dtype, options_.data);
+  }
+
+  std::string node(const Node& node, const std::string& indent) const {
+    std::string text;
+    for (const Value* output : node.outputs()) text += (text.empty() ? "" : ", ") + value_text(output);
+    if (!text.empty()) text += " = ";
+    text += node.op() + " " + quote_text(node.name()) + " (";
+    for (std::size_t i = 0; i < node.inputs().size(); ++i) text += (i == 0 ? "" : ", ") + value_text(node.inputs()[i]);
+    text += ")";
+    if (!node.attrs.empty()) {
+      text += " {";
+      bool first = true;
+      for (const auto& [key, attr] : node.attrs) {
+        text += (first ? "" : ", ") + quote_if_needed(key) + " = " + this->attr(attr, indent);
+        first = false;
+      }
+      text += "}";
+    }
+    if (node.captures > 0) text += " captures " + std::to_string(node.captures);
+    if (node.frozen) text += " frozen";
+    for (const auto& [key, value] : node.metadata) text += " meta " + quote_text(key) + " = " + quote_text(value);
+    for (std::size_t i = 0; i < node.outputs().size(); ++i)
+      text += (i == 0 ? " : " : ", ") + (node.outputs()[i] ? type_text(node.outputs()[i]->type()) : std::string("_"));
+    return text;
+  }
+
+  static std::string quote_if_needed(const std::string& key) { return is_bare(key, ".") ? key : quote_text(key); }
+
+  // Lists carry their element type when empty, so that reading gives the same type back.
+  std::string attr(const Attr& attr, const std::string& indent) const {
+    const auto print_tensor = [&](const TensorAttr& t) { return "tensor " + tensor(*t.tensor, t.dtype); };
+    const auto print_graph = [&](const GraphPtr& g) { return graph(*g, indent); };
+    const auto print_int = [](std::int64_t number) { return std::to_string(number); };
+    struct Visitor {
+      const decltype(print_tensor)& tensor;
+      const decltype(print_graph)& graph;
+      const decltype(print_int)& integer;
+      std::string operator()(std::int64_t x) const { return integer(x); }
+      std::string operator()(double x) const { return float_text(x); }
+      std::string operator()(const std::string& x) const { return quote_text(x); }
+      std::string operator()(const TensorAttr& x) const { return tensor(x); }
+      std::string operator()(const GraphPtr& x) const { return graph(x); }
+      std::string operator()(const TypeInfo& x) const { return "type " + type_text(x); }
+      std::string operator()(const std::vector<std::int64_t>& x) const { return "ints" + list_text(x, integer); }
+      std::string operator()(const std::vector<double>& x) const { return "floats" + list_text(x, float_text); }
+      std::string operator()(const std::vector<std::string>& x) const { return "strings" + list_text(x, quote_text); }
+      std::string operator()(const std::vector<TensorAttr>& x) const { return "tensors" + list_text(x, tensor); }
+      std::string operator()(const std::vector<GraphPtr>& x) const { return "graphs" + list_text(x, graph); }
+    };
+    return std::visit(Visitor{print_tensor, print_graph, print_int}, attr);
+  }
+
+  TextOptions options_;
+};
+
+}  // namespace
+
+std::string to_text(const Graph& graph, const TextOptions& options) { return Printer(options).graph(graph, "") + "\n"; }
+
+std::ostream& operator<<(std::ostream& out, const Graph& graph) { return out << to_text(graph, {.data = false}); }
+
+}  // namespace quench
