@@ -1,0 +1,18 @@
+// The last steps of an import: operators known, parameters marked, types inferred and compared with what
+// the file says of them.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "quench/graph.h"
+#include "quench/import.h"
+
+namespace quench {
+
+using DeclaredTypes = std::map<std::string, TypeInfo>;  // of nodes' outputs, by name
+
+DeclaredTypes declared_types(const Graph& graph);
+void finish_import(Graph& graph, const DeclaredTypes& declared, const ImportOptions& options);
+
+}  // namespace quench
