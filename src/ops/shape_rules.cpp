@@ -11,7 +11,7 @@ namespace quench {
 namespace {
 
 // Larger integer constants are data, not shapes.
-constexpr std::int64_t kMaxContents = 1024;
+constexpr std::size_t kMaxContents = 1024;
 
 Dim broadcast_dim(const Dim& a, const Dim& b, const Node& node) {
   if (a.is_number() && a.number() == 1) return b;
@@ -39,7 +39,12 @@ void broadcast_all(Node& node, DType dtype) {
 void same_as_input(Node& node) {
   if (!node.input(0)) return;
   node.output().set_type(node.input(0)->type());
-  node.output().contents = node.input(0)->contents;
+  node.output().contents = std::nullopt;
+}
+
+void identity_shape(Node& node) {
+  same_as_input(node);
+  set_contents(node, input_contents(node, 0));
 }
 
 void broadcast_inputs(Node& node) { broadcast_all(node, input_dtype(node, 0)); }
@@ -52,6 +57,14 @@ void set_type(Node& node, int output, DType dtype, std::optional<Dims> dims) {
   TypeInfo type = TypeInfo::tensor(dtype);
   type.dims = std::move(dims);
   node.outputs()[index]->set_type(std::move(type));
+  node.outputs()[index]->contents = std::nullopt;
+}
+
+void set_contents(Node& node, std::optional<Dims> contents) {
+  Value* output = node.outputs()[0];
+  if (!output || !contents || contents->size() > kMaxContents) return;
+  if (!is_integer(output->dtype()) && output->dtype() != DType::kBool) return;
+  if (output->has_rank() && output->rank() <= 1) output->contents = std::move(contents);
 }
 
 DType input_dtype(const Node& node, int slot) {
@@ -69,7 +82,8 @@ std::optional<Dims> input_contents(const Node& node, int slot) {
   if (!value) return std::nullopt;
   if (!value->is_constant()) return value->contents;
   const at::Tensor& tensor = value->tensor();
-  if (!is_integer(value->dtype()) || tensor.dim() > 1 || tensor.numel() > kMaxContents) return std::nullopt;
+  if (!is_integer(value->dtype()) || tensor.dim() > 1 || tensor.numel() > static_cast<std::int64_t>(kMaxContents))
+    return std::nullopt;
   const std::vector<std::int64_t> numbers = integers_of(tensor);
   return Dims(numbers.begin(), numbers.end());
 }
@@ -84,6 +98,24 @@ std::optional<std::vector<std::int64_t>> input_integers(const Node& node, int sl
   }
   return numbers;
 }
+
+std::optional<std::int64_t> input_integer(const Node& node, int slot) {
+  const auto numbers = input_integers(node, slot);
+  return numbers && numbers->size() == 1 ? std::optional(numbers->front()) : std::nullopt;
+}
+
+std::optional<Dims> combine_contents(const Node& node, Dim (*rule)(const Dim&, const Dim&)) {
+  const auto a = input_contents(node, 0), b = input_contents(node, 1);
+  if (!a || !b || a->empty() || b->empty()) return std::nullopt;
+  Dims result(std::max(a->size(), b->size()));
+  if ((a->size() != 1 && a->size() != result.size()) || (b->size() != 1 && b->size() != result.size()))
+    return std::nullopt;
+  for (std::size_t i = 0; i < result.size(); ++i)
+    result[i] = rule((*a)[a->size() == 1 ? 0 : i], (*b)[b->size() == 1 ? 0 : i]);
+  return result;
+}
+
+Dims unknown_dims(std::size_t rank) { return Dims(rank); }
 
 std::optional<Dims> broadcast(const Dims& a, const Dims& b, const Node& node) {
   Dims result(std::max(a.size(), b.size()));
