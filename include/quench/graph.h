@@ -183,6 +183,7 @@ class Graph {
   void set_inputs(Node& node, const std::vector<Value*>& inputs);
   void set_op(Node& node, const std::string& op);
   Value* add_node_output(Node& node, const std::string& name);  // null for the name ""
+  void drop_last_output(Node& node);                            // throws while it is used
   void replace_uses(Value& from, Value& to);  // graph outputs included; `to`'s own producer keeps `from`
   void add_output(Value& value);
   void set_output(int index, Value& value);

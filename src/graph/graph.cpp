@@ -209,14 +209,27 @@ void Graph::rename(Value& value, const std::string& name) {
   values_.insert(std::move(entry));
 }
 
+namespace {
+
+void check_unused(const Node& node, const Value& output) {
+  QUENCH_CHECK(output.uses().empty(), "cannot erase ", node.where(), ": its output '", output.name(), "' is used by ",
+               output.uses().front().node->where());
+  QUENCH_CHECK(!output.is_graph_output(), "cannot erase ", node.where(), ": its output '", output.name(),
+               "' is an output of the graph");
+}
+
+}  // namespace
+
+void Graph::drop_last_output(Node& node) {
+  const Value* output = node.outputs_.back();
+  if (output) check_unused(node, *output);
+  node.outputs_.pop_back();
+  if (output) values_.erase(std::string(output->name_));
+}
+
 void Graph::erase(Node& node) {
-  for (const Value* output : node.outputs_) {
-    if (!output) continue;
-    QUENCH_CHECK(output->uses_.empty(), "cannot erase ", node.where(), ": its output '", output->name_, "' is used by ",
-                 output->uses_.front().node->where());
-    QUENCH_CHECK(!output->is_graph_output(), "cannot erase ", node.where(), ": its output '", output->name_,
-                 "' is an output of the graph");
-  }
+  for (const Value* output : node.outputs_)
+    if (output) check_unused(node, *output);
   set_inputs(node, {});
   for (const Value* output : node.outputs_)
     if (output) values_.erase(std::string(output->name_));
