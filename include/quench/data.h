@@ -1,23 +1,28 @@
 // Data sets by a short spec ("cifar10:FILE?norm=imagenet&limit=1024"), and batches of them, decoded in
-// the background. docs/data.md lists the kinds and their options.
+// the background. docs/data.md lists the kinds and their options. A kind is one file that registers a
+// DatasetEntry; a plug-in may add more.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "quench/registry.h"
 #include "quench/rt_value.h"
 
 namespace quench {
 
 struct Sample {
-  RtValue input;            // without a batch dimension
-  std::int64_t label = -1;  // -1: none
-  std::string name;         // file name or index, for messages and predictions
+  RtValue input;             // without a batch dimension
+  std::int64_t label = -1;   // -1: none
+  std::string name;          // file name or index, for messages and predictions
+  std::int64_t length = -1;  // kNextToken: how many tokens are real, the rest is padding
 };
 
+// kNextToken: position i of the input predicts position i + 1; scored are the `length` - 1 real targets.
 enum class Task : std::uint8_t { kClassify, kNextToken, kNone };
 
 class Dataset {
@@ -26,7 +31,8 @@ class Dataset {
   virtual std::int64_t size() const = 0;
   virtual Sample get(std::int64_t index) const = 0;  // called from several threads; throws for a broken item
   virtual Task task() const = 0;
-  virtual std::int64_t pad_token() const { return -1; }  // kNextToken: not scored
+  virtual std::int64_t pad_token() const { return -1; }         // kNextToken: what fills up short texts
+  virtual std::vector<std::string> classes() const { return {}; }  // names by label; empty where not known
 };
 
 // What the model says of its input: the readers resize to it and check against it. -1: not known.
@@ -34,7 +40,34 @@ struct InputHint {
   std::int64_t channels = -1, height = -1, width = -1, length = -1;
 };
 
-// Throws for an unknown kind or option (with the nearest), a missing file, a missing norm=.
+// "kind:PATH?key=value&key=value". The kind ends at the first ':', the options begin after the last '?'.
+struct DatasetSpec {
+  std::string kind;
+  std::string path;
+  std::map<std::string, std::string> options;
+  bool operator==(const DatasetSpec& other) const = default;
+};
+
+// A bare path of an existing folder means "images:". Throws for what cannot be a spec; the kind and the
+// options are checked by open_dataset.
+DatasetSpec parse_spec(const std::string& text);
+std::string to_string(const DatasetSpec& spec);  // parse_spec gives the same spec back
+
+// For the readers of a kind; each throws for a value that cannot be read.
+std::optional<std::string> text_option(const DatasetSpec& spec, const std::string& key);
+std::optional<std::int64_t> integer_option(const DatasetSpec& spec, const std::string& key, std::int64_t minimum);
+std::optional<std::vector<double>> numbers_option(const DatasetSpec& spec, const std::string& key);  // "0.5,0.5"
+
+struct DatasetEntry {
+  static constexpr const char* kKind = "kind of data";
+  std::vector<std::string> options;  // beside limit and offset, which every kind has
+  std::unique_ptr<Dataset> (*open)(const DatasetSpec& spec, const InputHint& hint) = nullptr;
+};
+using DatasetRegistry = Registry<DatasetEntry>;
+
+// Throws for an unknown kind or option (with the nearest), a missing file, a missing norm=. Errors carry
+// "in the data 'SPEC'".
+std::unique_ptr<Dataset> open_dataset(const DatasetSpec& spec, const InputHint& hint = {});
 std::unique_ptr<Dataset> open_dataset(const std::string& spec, const InputHint& hint = {});
 
 struct Batch {
@@ -42,26 +75,39 @@ struct Batch {
   std::vector<std::int64_t> labels;
   std::vector<std::string> names;
   std::vector<std::int64_t> indices;  // in the data set
+  std::vector<std::int64_t> lengths;  // as Sample::length
 };
 
 struct LoadOptions {
   std::int64_t batch_size = 32;
   bool shuffle = false;
-  std::uint64_t seed = 0;    // of the shuffle: same seed, same order
+  std::uint64_t seed = 0;    // of the shuffle: same seed, same order, on every machine
+  std::int64_t offset = 0;   // begin with this item of the (shuffled) order: where a resumed run goes on
+  bool drop_last = false;    // leave out a last batch that is not full
   int workers = 1;           // decoding threads; 0: in the caller's
-  bool skip_broken = false;  // a broken item is named and left out, else it is an error
+  bool skip_broken = false;  // a broken item is named and left out (its batch is smaller), else it is an error
 };
 
-// Batches in order, made ahead of time by background threads. The data set must outlive it.
+// The order in which a Loader visits `size` items: 0, 1, 2 ... or a permutation that the seed alone decides.
+std::vector<std::int64_t> loading_order(std::int64_t size, const LoadOptions& options);
+
+// Batches in order, made ahead of time by background threads, a few at most. The data set must outlive it.
 class Loader {
  public:
   Loader(const Dataset& dataset, LoadOptions options);
   ~Loader();
-  std::optional<Batch> next();                      // nothing at the end
-  const std::vector<std::string>& skipped() const;  // one message per item left out
+  // Nothing at the end. Throws where an item is broken ("while reading 'NAME'"), and then again on each call.
+  std::optional<Batch> next();
+  std::int64_t size() const;                        // items that it will visit
+  const std::vector<std::string>& skipped() const;  // one message per item left out so far
+
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
 }  // namespace quench
+
+// QUENCH_REGISTER_DATASET("idx", open_idx, "an IDX file", "labels", "norm"): the last ones are the options
+#define QUENCH_REGISTER_DATASET(name, function, summary, ...) \
+  QUENCH_REGISTER_ITEM(::quench::DatasetEntry, name, summary, {{__VA_ARGS__}, function})

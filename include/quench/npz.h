@@ -1,5 +1,5 @@
 // NumPy's .npy and .npz files. Types that NumPy has not (bfloat16, fp8, int4) are refused on writing,
-// with the type that would do.
+// with the type that would do; objects, text and records are refused on reading: no pickle is executed.
 #pragma once
 
 #include <map>
@@ -9,7 +9,13 @@
 
 namespace quench {
 
-std::map<std::string, RtValue> read_npz(const std::string& path);  // of an .npy: one entry named "array"
-void write_npz(const std::string& path, const std::map<std::string, RtValue>& arrays);  // written beside and renamed
+// All arrays, in C order and this machine's byte order. Of an .npy: one entry named "array".
+std::map<std::string, RtValue> read_npz(const std::string& path);
+
+enum class NpzCompression : std::uint8_t { kStored, kDeflate };  // numpy.savez, numpy.savez_compressed
+
+// Same arrays, same bytes. Written beside and renamed.
+void write_npz(const std::string& path, const std::map<std::string, RtValue>& arrays,
+               NpzCompression compression = NpzCompression::kStored);
 
 }  // namespace quench

@@ -1,0 +1,75 @@
+#include "data/make_batch.h"
+
+#include <ATen/ATen.h>
+
+#include <cstring>
+
+#include "graph/tensor_types.h"
+
+namespace quench {
+namespace {
+
+// Copies items into one tensor as they come; plain memory copies, so that no thread pool is woken.
+class Stack {
+ public:
+  explicit Stack(std::int64_t capacity) : capacity_(capacity) {}
+
+  void add(const Sample& sample) {
+    const at::Tensor item = sample.input.tensor().contiguous();
+    if (count_ == 0) {
+      begin(sample, item);
+    } else {
+      QUENCH_CHECK(item.sizes() == sizes_ && sample.input.dtype() == dtype_, "it is ", sample.input.type().text(),
+                   ", but '", first_name_, "' of the same batch is ", first_type_,
+                   "; items of one batch must be alike (for images give size=N)");
+    }
+    auto* to = static_cast<char*>(stacked_.mutable_data_ptr()) + static_cast<std::size_t>(count_) * item.nbytes();
+    if (item.nbytes() > 0) std::memcpy(to, item.const_data_ptr(), item.nbytes());
+    ++count_;
+  }
+  RtValue finish() const { return count_ == 0 ? RtValue() : RtValue(stacked_.narrow(0, 0, count_), dtype_); }
+
+ private:
+  void begin(const Sample& sample, const at::Tensor& item) {
+    dtype_ = sample.input.dtype();
+    sizes_ = item.sizes().vec();
+    first_name_ = sample.name;
+    first_type_ = sample.input.type().text();
+    std::vector<std::int64_t> all = {capacity_};
+    all.insert(all.end(), sizes_.begin(), sizes_.end());
+    stacked_ = at::empty(all, item.options());
+  }
+
+  std::int64_t capacity_;
+  std::int64_t count_ = 0;
+  std::vector<std::int64_t> sizes_;
+  DType dtype_ = DType::kUndefined;
+  std::string first_name_, first_type_;
+  at::Tensor stacked_;
+};
+
+}  // namespace
+
+MadeBatch make_batch(const Dataset& dataset, const std::int64_t* begin, const std::int64_t* end, bool skip_broken) {
+  MadeBatch made;
+  Stack stack(end - begin);
+  for (const std::int64_t* at = begin; at != end; ++at) {
+    try {
+      std::string name = std::to_string(*at);
+      Sample sample = with_context([&] { return concat("while reading item ", name); },
+                                   [&] { return dataset.get(*at); });
+      with_context([&] { return concat("while reading '", sample.name, "'"); }, [&] { stack.add(sample); });
+      made.batch.labels.push_back(sample.label);
+      made.batch.names.push_back(std::move(sample.name));
+      made.batch.indices.push_back(*at);
+      made.batch.lengths.push_back(sample.length);
+    } catch (const Error& error) {
+      if (!skip_broken) throw;
+      made.skipped.emplace_back(error.what());
+    }
+  }
+  made.batch.inputs = stack.finish();
+  return made;
+}
+
+}  // namespace quench
