@@ -31,7 +31,7 @@ class Dataset {
   virtual std::int64_t size() const = 0;
   virtual Sample get(std::int64_t index) const = 0;  // called from several threads; throws for a broken item
   virtual Task task() const = 0;
-  virtual std::int64_t pad_token() const { return -1; }         // kNextToken: what fills up short texts
+  virtual std::int64_t pad_token() const { return -1; }            // kNextToken: what fills up short texts
   virtual std::vector<std::string> classes() const { return {}; }  // names by label; empty where not known
 };
 

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <span>
 #include <thread>
 
 #include "data/make_batch.h"
@@ -22,7 +23,10 @@ struct Loader::State {
     if (options.drop_last) order.resize(static_cast<std::size_t>(batches * options.batch_size));
     const auto threads = std::min<std::int64_t>(options.workers, batches);
     slots.resize(static_cast<std::size_t>(threads) + 1);
-    for (std::int64_t i = 0; i < threads; ++i) workers.emplace_back([this] { work(); });
+  }
+
+  void start() {
+    while (workers.size() + 1 < slots.size()) workers.emplace_back([this] { work(); });
   }
 
   ~State() {
@@ -38,8 +42,8 @@ struct Loader::State {
 
   MadeBatch make(std::int64_t number) const {
     const auto begin = static_cast<std::size_t>(number * options.batch_size);
-    const auto end = std::min(begin + static_cast<std::size_t>(options.batch_size), order.size());
-    return make_batch(dataset, order.data() + begin, order.data() + end, options.skip_broken);
+    const auto count = std::min(static_cast<std::size_t>(options.batch_size), order.size() - begin);
+    return make_batch(dataset, std::span(order).subspan(begin, count), options.skip_broken, stopped);
   }
 
   struct Slot {
@@ -100,11 +104,13 @@ struct Loader::State {
   std::condition_variable room, made_one;
   std::vector<Slot> slots;
   std::int64_t started = 0, delivered = 0;
-  bool stopped = false;
+  std::atomic<bool> stopped = false;
   std::vector<std::thread> workers;
 };
 
-Loader::Loader(const Dataset& dataset, LoadOptions options) : state_(std::make_unique<State>(dataset, options)) {}
+Loader::Loader(const Dataset& dataset, LoadOptions options) : state_(std::make_unique<State>(dataset, options)) {
+  state_->start();
+}
 Loader::~Loader() = default;
 
 std::optional<Batch> Loader::next() {

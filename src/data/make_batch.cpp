@@ -50,18 +50,19 @@ class Stack {
 
 }  // namespace
 
-MadeBatch make_batch(const Dataset& dataset, const std::int64_t* begin, const std::int64_t* end, bool skip_broken) {
+MadeBatch make_batch(const Dataset& dataset, std::span<const std::int64_t> items, bool skip_broken,
+                     const std::atomic<bool>& stop) {
   MadeBatch made;
-  Stack stack(end - begin);
-  for (const std::int64_t* at = begin; at != end; ++at) {
+  Stack stack(static_cast<std::int64_t>(items.size()));
+  for (const std::int64_t item : items) {
+    if (stop) return {};
     try {
-      std::string name = std::to_string(*at);
-      Sample sample = with_context([&] { return concat("while reading item ", name); },
-                                   [&] { return dataset.get(*at); });
+      Sample sample =
+          with_context([&] { return concat("while reading item ", item); }, [&] { return dataset.get(item); });
       with_context([&] { return concat("while reading '", sample.name, "'"); }, [&] { stack.add(sample); });
       made.batch.labels.push_back(sample.label);
       made.batch.names.push_back(std::move(sample.name));
-      made.batch.indices.push_back(*at);
+      made.batch.indices.push_back(item);
       made.batch.lengths.push_back(sample.length);
     } catch (const Error& error) {
       if (!skip_broken) throw;

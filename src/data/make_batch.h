@@ -1,6 +1,8 @@
 // One batch, item by item: what a Loader's threads do.
 #pragma once
 
+#include <atomic>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,7 +15,9 @@ struct MadeBatch {
   std::vector<std::string> skipped;
 };
 
-// Items [begin, end) of `order`. A broken one is left out and named when `skip_broken`, else it throws.
-MadeBatch make_batch(const Dataset& dataset, const std::int64_t* begin, const std::int64_t* end, bool skip_broken);
+// A broken item is left out and named when `skip_broken`, else it throws. Gives up between two items once
+// `stop` is set; nobody wants the batch then.
+MadeBatch make_batch(const Dataset& dataset, std::span<const std::int64_t> items, bool skip_broken,
+                     const std::atomic<bool>& stop);
 
 }  // namespace quench

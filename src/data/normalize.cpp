@@ -86,9 +86,9 @@ void Normalizer::interleaved(const std::uint8_t* from, float* to, std::int64_t p
 
 void check_image_shape(const char* what, const InputHint& images, const InputHint& model) {
   const auto fits = [](std::int64_t have, std::int64_t want) { return want < 0 || have < 0 || have == want; };
-  QUENCH_CHECK(fits(images.channels, model.channels) && fits(images.height, model.height) &&
-                   fits(images.width, model.width),
-               what, " are ", shape_text(images), ", but the model takes ", shape_text(model));
+  QUENCH_CHECK(
+      fits(images.channels, model.channels) && fits(images.height, model.height) && fits(images.width, model.width),
+      what, " are ", shape_text(images), ", but the model takes ", shape_text(model));
 }
 
 }  // namespace quench

@@ -175,9 +175,13 @@ NpyHeader parse_npy_header(const std::string& text) {
 
 std::string npy_header(const RtValue& value) {
   const DType dtype = value.dtype();
-  const auto* at = std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeCode& type) { return dtype == type.dtype; });
+  const auto* at =
+      std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeCode& type) { return dtype == type.dtype; });
   QUENCH_CHECK(at != kTypes.end(), "NumPy has no type for ", name_of(dtype), "; cast it to ",
-               is_floating(dtype) ? "float" : is_signed(dtype) ? "int8" : "uint8", " first");
+               is_floating(dtype) ? "float"
+               : is_signed(dtype) ? "int8"
+                                  : "uint8",
+               " first");
   const char order = bits_of(dtype) == 8 ? '|' : std::endian::native == std::endian::little ? '<' : '>';
   const TypeInfo type = value.type();
   std::string shape;

@@ -48,9 +48,9 @@ void add_array(zip_t* archive, const std::string& name, const RtValue& value, Np
   source.release();  // the archive's from here on
   const auto at = static_cast<zip_uint64_t>(index);
   const zip_int32_t method = compression == NpzCompression::kDeflate ? ZIP_CM_DEFLATE : ZIP_CM_STORE;
-  QUENCH_CHECK(zip_set_file_compression(archive, at, method, 0) == 0 &&
-                   zip_file_set_dostime(archive, at, 0, kFirstDate, 0) == 0,
-               "cannot pack it: ", zip_strerror(archive));
+  QUENCH_CHECK(
+      zip_set_file_compression(archive, at, method, 0) == 0 && zip_file_set_dostime(archive, at, 0, kFirstDate, 0) == 0,
+      "cannot pack it: ", zip_strerror(archive));
 }
 
 void write_all(AtomicFile& file, zip_source_t* packed) {
@@ -88,8 +88,7 @@ void write_archive(const std::string& path, const std::map<std::string, RtValue>
 }  // namespace
 
 void write_npz(const std::string& path, const std::map<std::string, RtValue>& arrays, NpzCompression compression) {
-  with_context([&] { return concat("while writing '", path, "'"); },
-               [&] { write_archive(path, arrays, compression); });
+  with_context([&] { return concat("while writing '", path, "'"); }, [&] { write_archive(path, arrays, compression); });
 }
 
 }  // namespace quench

@@ -51,8 +51,8 @@ class Tokens : public Dataset {
       : tokens_(read_tokens(spec.path)), length_(length_of(spec, hint)), pad_(id_option(spec, "pad", 0)) {
     const auto count = static_cast<std::int64_t>(tokens_.size());
     const std::int64_t bos = id_option(spec, "bos", -1);
-    QUENCH_CHECK(bos < 0 || tokens_[0] == bos, "'", spec.path, "' does not begin with token bos=", bos,
-                 " but with ", tokens_[0]);
+    QUENCH_CHECK(bos < 0 || tokens_[0] == bos, "'", spec.path, "' does not begin with token bos=", bos, " but with ",
+                 tokens_[0]);
     for (std::int64_t begin = 0; begin < count;) {
       std::int64_t end = std::min(begin + length_, count);
       if (bos >= 0) end = std::find(tokens_.begin() + begin + 1, tokens_.end(), bos) - tokens_.begin();
