@@ -23,7 +23,7 @@ TEST(Zoo, CountsOfParametersAreThoseOfTheCheckpoints) {
   const std::map<std::string, std::int64_t> counts = {
       {"resnet18", 11'689'512},    {"resnet34", 21'797'672},    {"resnet50", 25'557'032},
       {"resnet20_cifar", 269'722}, {"resnet32_cifar", 464'154}, {"resnet44_cifar", 658'586},
-      {"resnet56_cifar", 853'018},
+      {"resnet56_cifar", 853'018}, {"mobilenet_v2", 3'504'872}, {"tiny_vit", 119'370},
   };
   for (const auto& [name, count] : counts) EXPECT_EQ(count_parameters(*make_zoo_model(name)), count) << name;
 }
@@ -53,6 +53,40 @@ TEST(Zoo, CifarResNetHasTheCheckpointsNames) {
   EXPECT_EQ(shapes.at("layer3.2.bn2.running_var"), (Shape{64}));
   EXPECT_EQ(shapes.at("linear.weight"), (Shape{10, 64}));
   for (const auto& [name, shape] : shapes) EXPECT_EQ(name.find("downsample"), std::string::npos) << name;
+}
+
+TEST(Zoo, MobileNetV2HasTorchvisionsNames) {
+  const auto shapes = shapes_of(*make_zoo_model("mobilenet_v2"));
+  EXPECT_EQ(shapes.size(), 314U);
+  EXPECT_EQ(shapes.at("features.0.0.weight"), (Shape{32, 3, 3, 3}));
+  EXPECT_EQ(shapes.at("features.1.conv.0.0.weight"), (Shape{32, 1, 3, 3}));
+  EXPECT_EQ(shapes.at("features.1.conv.1.weight"), (Shape{16, 32, 1, 1}));
+  EXPECT_EQ(shapes.at("features.1.conv.2.running_mean"), (Shape{16}));
+  EXPECT_EQ(shapes.at("features.2.conv.1.0.weight"), (Shape{96, 1, 3, 3}));
+  EXPECT_EQ(shapes.at("features.17.conv.2.weight"), (Shape{320, 960, 1, 1}));
+  EXPECT_EQ(shapes.at("features.17.conv.3.bias"), (Shape{320}));
+  EXPECT_EQ(shapes.at("features.18.1.weight"), (Shape{1280}));
+  EXPECT_EQ(shapes.at("classifier.1.weight"), (Shape{1000, 1280}));
+}
+
+TEST(Zoo, TinyVitHasTorchvisionsNames) {
+  const auto shapes = shapes_of(*make_zoo_model("tiny_vit"));
+  EXPECT_EQ(shapes.size(), 32U);
+  EXPECT_EQ(shapes.at("class_token"), (Shape{1, 1, 64}));
+  EXPECT_EQ(shapes.at("conv_proj.weight"), (Shape{64, 3, 16, 16}));
+  EXPECT_EQ(shapes.at("encoder.pos_embedding"), (Shape{1, 37, 64}));
+  EXPECT_EQ(shapes.at("encoder.layers.encoder_layer_1.self_attention.in_proj_weight"), (Shape{192, 64}));
+  EXPECT_EQ(shapes.at("encoder.layers.encoder_layer_1.mlp.3.weight"), (Shape{64, 128}));
+  EXPECT_EQ(shapes.at("heads.head.bias"), (Shape{10}));
+}
+
+TEST(Zoo, TinyVitRefusesAnotherImageSize) {
+  try {
+    zoo_forward(*make_zoo_model("tiny_vit"), at::zeros({1, 3, 32, 32}));
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "tiny_vit takes images of 96x96; the input has shape [1, 3, 32, 32]");
+  }
 }
 
 TEST(Zoo, OptionAShortcutTakesEverySecondPixelAndPadsChannels) {

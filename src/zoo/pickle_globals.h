@@ -1,0 +1,21 @@
+// The names that a pickle of tensors may refer to.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <optional>
+#include <string>
+
+namespace quench {
+
+inline constexpr const char* kOrderedDict = "collections.OrderedDict";
+inline constexpr const char* kRebuildTensor2 = "torch._utils._rebuild_tensor_v2";
+inline constexpr const char* kRebuildTensor3 = "torch._utils._rebuild_tensor_v3";
+inline constexpr const char* kRebuildParameter = "torch._utils._rebuild_parameter";
+inline constexpr const char* kUntypedStorage = "torch.storage.UntypedStorage";
+
+bool is_allowed_global(const std::string& name);
+std::optional<at::ScalarType> storage_dtype(const std::string& global);  // of "torch.FloatStorage"; untyped: bytes
+std::optional<at::ScalarType> torch_dtype(const std::string& global);    // of "torch.float8_e4m3fn"
+
+}  // namespace quench
