@@ -211,6 +211,9 @@ class PickleReader : private PickleMachine {
       if (arguments.empty()) refuse("a parameter without a tensor");
       expect(arguments[0], Kind::kTensor);
       push(arguments[0]);
+    } else if (function == kRestoreTypeTag) {  // the value and its TorchScript type
+      if (arguments.size() != 2) refuse("a type tag with ", arguments.size(), " arguments");
+      push(arguments[0]);
     } else {
       refuse("'", function, "' cannot be called");
     }

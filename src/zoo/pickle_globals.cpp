@@ -61,7 +61,7 @@ std::optional<at::ScalarType> torch_dtype(const std::string& global) {
 
 bool is_allowed_global(const std::string& name) {
   return name == kOrderedDict || name == kRebuildTensor2 || name == kRebuildTensor3 || name == kRebuildParameter ||
-         storage_dtype(name) || torch_dtype(name);
+         name == kRestoreTypeTag || storage_dtype(name) || torch_dtype(name);
 }
 
 }  // namespace quench

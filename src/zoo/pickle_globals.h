@@ -12,6 +12,7 @@ inline constexpr const char* kOrderedDict = "collections.OrderedDict";
 inline constexpr const char* kRebuildTensor2 = "torch._utils._rebuild_tensor_v2";
 inline constexpr const char* kRebuildTensor3 = "torch._utils._rebuild_tensor_v3";
 inline constexpr const char* kRebuildParameter = "torch._utils._rebuild_parameter";
+inline constexpr const char* kRestoreTypeTag = "torch.jit._pickle.restore_type_tag";  // by LibTorch's pickle_save
 inline constexpr const char* kUntypedStorage = "torch.storage.UntypedStorage";
 
 bool is_allowed_global(const std::string& name);

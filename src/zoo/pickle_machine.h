@@ -18,8 +18,8 @@ class PickleMachine {
 
  protected:
   using Kind = PickleValue::Kind;
-  // A state dict of a hundred thousand tensors needs about half of these.
-  static constexpr std::size_t kMaxValues = 2'000'000;
+  // A tensor takes about twenty values: enough for fifty thousand of them.
+  static constexpr std::size_t kMaxValues = 1'000'000;
   static constexpr std::size_t kMaxTextBytes = 65'536;
 
   template <typename... Parts>

@@ -1,37 +1,9 @@
 // Making a zoo model by name, with weights that depend on the seed alone.
 #include "zoo/zoo_net.h"
 
-#include <ATen/CPUGeneratorImpl.h>
-
-#include <mutex>
+#include "zoo/seeded_generator.h"
 
 namespace quench {
-namespace {
-
-// LibTorch's modules draw their first weights from the global generator: it is seeded for the time of
-// construction and put back afterwards.
-class SeededGlobalGenerator {
- public:
-  explicit SeededGlobalGenerator(std::uint64_t seed)
-      : generator_(at::detail::getDefaultCPUGenerator()), lock_(construction_mutex()), before_(generator_.get_state()) {
-    generator_.set_current_seed(seed);
-  }
-  ~SeededGlobalGenerator() { generator_.set_state(before_); }
-  SeededGlobalGenerator(const SeededGlobalGenerator&) = delete;
-  SeededGlobalGenerator& operator=(const SeededGlobalGenerator&) = delete;
-
- private:
-  static std::mutex& construction_mutex() {
-    static std::mutex mutex;
-    return mutex;
-  }
-
-  at::Generator generator_;
-  std::lock_guard<std::mutex> lock_;
-  at::Tensor before_;
-};
-
-}  // namespace
 
 std::shared_ptr<ZooNet> make_zoo_model(const std::string& name, const ZooOptions& options) {
   const ZooEntry& entry = ZooRegistry::instance().get(name);
@@ -42,7 +14,7 @@ std::shared_ptr<ZooNet> make_zoo_model(const std::string& name, const ZooOptions
   ZooOptions filled = options;
   if (filled.num_classes == 0) filled.num_classes = entry.num_classes;
   if (filled.in_channels == 0) filled.in_channels = entry.in_channels;
-  const SeededGlobalGenerator seeded(filled.seed);
+  const SeededGenerator seeded(filled.seed);  // modules draw their first weights from the global generator
   return entry.make(filled);
 }
 
