@@ -53,7 +53,18 @@ class ExecContext {
   virtual std::vector<RtValue> run_body(const Graph& body, const std::vector<RtValue>& inputs) = 0;
 };
 
-using Inputs = std::vector<RtValue>;  // one per slot of the node; none where absent
+// One per slot of the node; none where absent. Reading past the end gives none too, so that a node with too
+// few inputs (files lie) ends in an error, not in a crash.
+class Inputs : public std::vector<RtValue> {
+ public:
+  using std::vector<RtValue>::vector;
+  Inputs(std::vector<RtValue> values) : std::vector<RtValue>(std::move(values)) {}  // NOLINT: the same thing
+  RtValue& operator[](std::size_t slot) { return std::vector<RtValue>::operator[](slot); }
+  const RtValue& operator[](std::size_t slot) const {
+    static const RtValue none;
+    return slot < size() ? std::vector<RtValue>::operator[](slot) : none;
+  }
+};
 // One value per output of the node. Must not write into its inputs (buffer_slots in training excepted).
 using Evaluate = std::vector<RtValue> (*)(const Node& node, const Inputs& inputs, ExecContext& context);
 // Fills the outputs' types (and `contents`) from the inputs'. What is not known stays unknown.

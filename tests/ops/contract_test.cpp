@@ -1,0 +1,68 @@
+// What every operator's entry must hold to, whoever registers it.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "ops/checked_op.h"
+#include "quench/error.h"
+#include "quench/op.h"
+
+namespace quench {
+namespace {
+
+TEST(OpContract, EveryEntryIsComplete) {
+  for (const auto& [name, entry] : OpRegistry::instance().entries()) {
+    EXPECT_NE(entry.item.evaluate, nullptr) << name;
+    EXPECT_NE(entry.item.shapes, nullptr) << name;
+    EXPECT_FALSE(entry.summary.empty()) << name;
+    const OpTraits& traits = entry.item.traits;
+    EXPECT_TRUE(traits.weight_slot < 0 || traits.weight_axis) << name << " has a weight but no axis for it";
+    EXPECT_TRUE(traits.range != RangeRule::kFixed || traits.fixed_min < traits.fixed_max) << name;
+  }
+}
+
+// The result of an op on one float tensor; nothing where it needs more than that.
+std::optional<at::Tensor> try_op(const std::string& name, const at::Tensor& x) {
+  try {
+    CheckedOp run{name, {}};
+    if (name == "MaxPool" || name == "AveragePool" || name == "LpPool")
+      run.attrs = {{"kernel_shape", std::vector<std::int64_t>{2, 2}}};
+    const RtValue y = run({x}).at(0);
+    if (!y.is_tensor() || !y.tensor().is_floating_point() || y.tensor().numel() == 0) return std::nullopt;
+    return y.tensor();
+  } catch (const std::exception&) {
+    return std::nullopt;  // more inputs or attributes are needed
+  }
+}
+
+void expect_traits(const std::string& name, const OpTraits& traits, const at::Tensor& x, const at::Tensor& y) {
+  constexpr double kSlack = 1e-6;
+  const double low = y.min().item<double>(), high = y.max().item<double>();
+  if (traits.non_negative || (traits.keeps_sign && x.min().item<double>() >= 0)) {
+    EXPECT_GE(low, 0.0) << name;
+  }
+  if (traits.range == RangeRule::kFixed) {
+    EXPECT_GE(low, traits.fixed_min - kSlack) << name;
+    EXPECT_LE(high, traits.fixed_max + kSlack) << name;
+  }
+  if (traits.range == RangeRule::kPasses) {
+    // A quantized range always holds zero, so an op may give zeros of its own.
+    EXPECT_GE(low, std::min(x.min().item<double>(), 0.0) - kSlack) << name;
+    EXPECT_LE(high, std::max(x.max().item<double>(), 0.0) + kSlack) << name;
+  }
+}
+
+TEST(OpContract, TraitsAreTrueOfRandomInputs) {
+  int tried = 0;
+  for (const auto& [name, entry] : OpRegistry::instance().entries()) {
+    for (const at::Tensor& x : {at::randn({2, 3, 4, 5}) * 3, at::rand({2, 3, 4, 5}), -at::rand({2, 3, 4, 5})}) {
+      const std::optional<at::Tensor> y = try_op(name, x);
+      if (!y || y->isnan().any().item<bool>()) continue;
+      ++tried;
+      expect_traits(name, entry.item.traits, x, *y);
+    }
+  }
+  EXPECT_GT(tried, 75);
+}
+
+}  // namespace
+}  // namespace quench
