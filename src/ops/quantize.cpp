@@ -63,8 +63,8 @@ std::vector<RtValue> quantize_linear(const Node& node, const Inputs& in, ExecCon
 std::vector<RtValue> dequantize_linear(const Node& node, const Inputs& in, ExecContext&) {
   const at::Tensor &x = in[0].tensor(), &scale = in[1].tensor();
   const DType dtype = in[0].dtype();
-  QUENCH_CHECK((is_integer(dtype) && bits_of(dtype) <= 32) || is_small_float(dtype), node.where(), ": cannot dequantize ",
-               name_of(dtype));
+  QUENCH_CHECK((is_integer(dtype) && bits_of(dtype) <= 32) || is_small_float(dtype), node.where(),
+               ": cannot dequantize ", name_of(dtype));
   const std::int64_t wanted = node.get_int("output_dtype", 0);
   const at::ScalarType type = wanted == 0 ? scale.scalar_type() : scalar_type_of(dtype_from_onnx(wanted));
   const at::ScalarType wide = scale.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
