@@ -19,8 +19,7 @@ using NodeList = google::protobuf::RepeatedPtrField<NodeProto>;
 using Renames = std::map<std::string, std::string>;
 
 // Functions that call functions twice each grow without bound in a small file.
-constexpr std::size_t kMaxExpandedBytes = std::size_t{1} << 30;
-constexpr int kMaxExpandedNodes = 1'000'000;
+constexpr double kMaxExpandedNodes = 1e6, kMaxExpandedBytes = 2e9;
 constexpr int kMaxDepth = 100;
 
 std::string key_of(const std::string& domain, const std::string& name, const std::string& overload) {
@@ -41,6 +40,7 @@ class Inliner {
     collect_names(model.graph());
   }
 
+  void check_size(const NodeList& nodes);
   void expand(NodeList& nodes);
 
  private:
@@ -48,7 +48,11 @@ class Inliner {
   void expand_into(NodeProto& node, NodeList& result);
   void expand_call(const FunctionProto& function, const NodeProto& call, NodeList& result);
   void check_opsets(const FunctionProto& function);
-  void charge(const FunctionProto& function);
+  struct Size {
+    double nodes = 0, bytes = 0;
+  };
+  Size measure(const NodeList& nodes);
+  Size measure(const std::string& key, const FunctionProto& function);
   Renames bind(const FunctionProto& function, const NodeProto& call, const std::string& prefix, NodeList& result);
   void rename_node(NodeProto& node, const Renames& renames, const std::string& prefix);
   void rename_body(GraphProto& body, Renames renames, const std::string& prefix);
@@ -56,10 +60,10 @@ class Inliner {
 
   std::map<std::string, const FunctionProto*> functions_;
   std::map<std::string, std::int64_t>& opsets_;
-  std::set<std::string> names_;     // of values, anywhere in the model
-  std::vector<std::string> calls_;  // now being expanded, outermost first
-  int nodes_ = 0, depth_ = 0;
-  std::size_t bytes_ = 0;
+  std::set<std::string> names_;        // of values, anywhere in the model
+  std::map<std::string, Size> sizes_;  // of functions, everything expanded
+  std::set<std::string> measured_;     // now being measured: met again, a function calls itself
+  int depth_ = 0;
 };
 
 void Inliner::collect_names(const GraphProto& graph) {
@@ -112,11 +116,38 @@ void Inliner::check_opsets(const FunctionProto& function) {
   }
 }
 
-void Inliner::charge(const FunctionProto& function) {
-  nodes_ += function.node_size();
-  bytes_ += function.ByteSizeLong();
-  QUENCH_CHECK(nodes_ <= kMaxExpandedNodes && bytes_ <= kMaxExpandedBytes, "the model's functions expand to more than ",
-               kMaxExpandedNodes, " nodes or ", kMaxExpandedBytes, " bytes");
+Inliner::Size Inliner::measure(const NodeList& nodes) {
+  Size size;
+  const auto add = [&](const Size& more) {
+    size.nodes += more.nodes;
+    size.bytes += more.bytes;
+  };
+  for (const NodeProto& node : nodes) {
+    add({1, static_cast<double>(node.ByteSizeLong())});
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) add(measure(attribute.g().node()));
+      for (const auto& body : attribute.graphs()) add(measure(body.node()));
+    }
+    const auto found = functions_.find(key_of(node.domain(), node.op_type(), node.overload()));
+    if (found != functions_.end()) add(measure(found->first, *found->second));
+  }
+  return size;
+}
+
+Inliner::Size Inliner::measure(const std::string& key, const FunctionProto& function) {
+  if (const auto known = sizes_.find(key); known != sizes_.end()) return known->second;
+  QUENCH_CHECK(measured_.insert(key).second, describe(function), " calls itself");
+  QUENCH_CHECK(measured_.size() <= kMaxDepth, "functions are nested more than ", kMaxDepth, " deep");
+  const Size size = measure(function.node());
+  measured_.erase(key);
+  return sizes_[key] = size;
+}
+
+void Inliner::check_size(const NodeList& nodes) {
+  const Size size = measure(nodes);
+  QUENCH_CHECK(size.nodes <= kMaxExpandedNodes && size.bytes <= kMaxExpandedBytes, "the model's functions expand to ",
+               size.nodes, " nodes and ", size.bytes, " bytes; at most ", kMaxExpandedNodes, " and ", kMaxExpandedBytes,
+               " are read");
 }
 
 // An attribute that refers to one of the function's takes the call's value, else the default; else it is absent.
@@ -212,10 +243,7 @@ void Inliner::rename_body(GraphProto& body, Renames renames, const std::string& 
 }
 
 void Inliner::expand_call(const FunctionProto& function, const NodeProto& call, NodeList& result) {
-  const std::string key = key_of(function.domain(), function.name(), function.overload());
-  QUENCH_CHECK(std::find(calls_.begin(), calls_.end(), key) == calls_.end(), describe(function), " calls itself");
   check_opsets(function);
-  charge(function);
   const std::string prefix = (call.name().empty() && call.output_size() > 0 ? call.output(0) : call.name()) + "/";
   const Renames renames = bind(function, call, prefix, result);
   std::map<std::string, const AttributeProto*> values;
@@ -226,9 +254,7 @@ void Inliner::expand_call(const FunctionProto& function, const NodeProto& call, 
     bind_attributes(node, values);
     rename_node(node, renames, prefix);
   }
-  calls_.push_back(key);
   expand(nodes);
-  calls_.pop_back();
   for (NodeProto& node : nodes) result.Add()->Swap(&node);
 }
 
@@ -237,6 +263,7 @@ void Inliner::expand_call(const FunctionProto& function, const NodeProto& call, 
 void inline_functions(quench_onnx::ModelProto& model, std::map<std::string, std::int64_t>& opsets) {
   if (model.functions_size() == 0) return;
   Inliner inliner(model, opsets);
+  inliner.check_size(model.graph().node());
   inliner.expand(*model.mutable_graph()->mutable_node());
 }
 
