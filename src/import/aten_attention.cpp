@@ -1,0 +1,53 @@
+// scaled_dot_product_attention -> MatMul, Add, Softmax, MatMul.
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <limits>
+
+#include "import/aten.h"
+#include "quench/error.h"
+
+namespace quench {
+namespace {
+
+constexpr double kMasked = -std::numeric_limits<double>::infinity();
+
+Value& masked(AtenCall& call, Value& scores, Value& allowed) {
+  return call.aux("Where", {&allowed, &scores, &call.scalar(kMasked, scores.dtype())});
+}
+
+// The lower triangle of ones, [L, S]; of whatever sizes the input brings.
+Value& causal_mask(AtenCall& call, Value& query, Value& key) {
+  const AtenInt rows = call.sizes_of(query)[static_cast<std::size_t>(query.rank() - 2)];
+  const AtenInt columns = call.sizes_of(key)[static_cast<std::size_t>(key.rank() - 2)];
+  if (rows.is_number() && columns.is_number())
+    return call.constant(at::ones({rows.number, columns.number}, at::kBool).tril());
+  Value& ones = call.aux("Expand", {&call.scalar(1.0, DType::kInt32), &call.shape_value({rows, columns})});
+  return call.cast(call.aux("Trilu", {&ones}, {{"upper", std::int64_t{0}}}), DType::kBool);
+}
+
+Values map_attention(AtenCall& call) {
+  Value &query = call.tensor("query"), &key = call.tensor("key"), &value = call.tensor("value");
+  QUENCH_CHECK(!call.flag("enable_gqa"), call.where(), ": grouped queries are not supported");
+  const int rank = query.rank();
+  const Dim& width = query.dims()[static_cast<std::size_t>(rank - 1)];
+  QUENCH_CHECK(width.is_number(), call.where(), ": the width of a head must be fixed");
+  const double scale = call.real("scale", 1.0 / std::sqrt(static_cast<double>(width.number())));
+  std::vector<std::int64_t> perm;
+  for (int i = 0; i < rank; ++i) perm.push_back(i < rank - 2 ? i : 2 * rank - 3 - i);
+  Value& scaled = call.aux("Mul", {&query, &call.scalar(scale, query.dtype())});
+  Value* scores = &call.aux("MatMul", {&scaled, &call.transpose(key, perm)});
+  if (call.flag("is_causal")) scores = &masked(call, *scores, causal_mask(call, query, key));
+  if (Value* mask = call.tensor_or_null("attn_mask"))
+    scores = mask->dtype() == DType::kBool ? &masked(call, *scores, *mask) : &call.aux("Add", {scores, mask});
+  Value* weights = &call.aux("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
+  if (const double p = call.real("dropout_p", 0.0); p > 0.0)
+    weights = &call.aux("Dropout", {weights, &call.scalar(p, DType::kFloat)});
+  return {&call.make("MatMul", {weights, &value})};
+}
+
+}  // namespace
+
+QUENCH_REGISTER_ATEN("scaled_dot_product_attention", map_attention, "Mul, MatMul, Softmax, MatMul")
+
+}  // namespace quench

@@ -1,0 +1,79 @@
+// Normalizations of LibTorch -> BatchNormalization, LayerNormalization, GroupNormalization, InstanceNormalization.
+#include <ATen/ATen.h>
+
+#include "graph/tensor_types.h"
+#include "import/aten.h"
+#include "quench/error.h"
+
+namespace quench {
+namespace {
+
+// A scale or bias that the module does not have.
+Value& affine(AtenCall& call, const std::string& arg, const std::vector<std::int64_t>& sizes, double fallback) {
+  if (Value* given = call.tensor_or_null(arg)) return *given;
+  return call.constant(at::full(sizes, fallback, scalar_type_of(call.dtype())));
+}
+
+std::int64_t channels_of(const AtenCall& call, const Value& x) {
+  QUENCH_CHECK(x.rank() >= 2 && x.dims()[1].is_number(), call.where(), ": the number of channels must be fixed");
+  return x.dims()[1].number();
+}
+
+// The counter beside the running statistics: training through the graph goes on counting.
+void share_counter(const AtenCall& call, Node& node, const Value& running_mean) {
+  const std::string& mean = running_mean.name();
+  const std::size_t dot = mean.rfind("running_mean");
+  if (dot == std::string::npos) return;
+  const Value* counter = call.graph().find_value(mean.substr(0, dot) + "num_batches_tracked");
+  if (counter && counter->is_constant()) node.attrs["quench.num_batches_tracked"] = make_tensor_attr(counter->tensor());
+}
+
+Values map_batch_norm(AtenCall& call) {
+  Value& x = call.tensor(call.args.contains("input") ? "input" : "self");
+  Value *mean = call.tensor_or_null("running_mean"), *variance = call.tensor_or_null("running_var");
+  QUENCH_CHECK(mean && variance && !call.flag("training"), call.where(),
+               ": uses batch statistics in evaluation mode (track_running_stats is off), which has no counterpart");
+  const std::int64_t channels = channels_of(call, x);
+  Node& node = call.make_node(
+      "BatchNormalization",
+      {&x, &affine(call, "weight", {channels}, 1.0), &affine(call, "bias", {channels}, 0.0), mean, variance}, 1,
+      {{"epsilon", call.real("eps", 1e-5)}, {"momentum", 1.0 - call.real("momentum", 0.1)}});
+  share_counter(call, node, *mean);
+  return {&node.output()};
+}
+
+Values map_layer_norm(AtenCall& call) {
+  Value& x = call.tensor("input");
+  const std::vector<std::int64_t> shape = call.integers("normalized_shape");
+  Values inputs{&x, &affine(call, "weight", shape, 1.0)};
+  if (Value* bias = call.tensor_or_null("bias")) inputs.push_back(bias);
+  return {&call.make("LayerNormalization", inputs,
+                     {{"axis", -static_cast<std::int64_t>(shape.size())}, {"epsilon", call.real("eps", 1e-5)}})};
+}
+
+Values map_group_norm(AtenCall& call) {
+  Value& x = call.tensor("input");
+  const std::int64_t channels = channels_of(call, x);
+  return {&call.make("GroupNormalization",
+                     {&x, &affine(call, "weight", {channels}, 1.0), &affine(call, "bias", {channels}, 0.0)},
+                     {{"num_groups", call.integer("num_groups")}, {"epsilon", call.real("eps", 1e-5)}})};
+}
+
+Values map_instance_norm(AtenCall& call) {
+  QUENCH_CHECK(call.flag("use_input_stats", true), call.where(),
+               ": running statistics (track_running_stats) of an instance norm have no counterpart");
+  Value& x = call.tensor("input");
+  const std::int64_t channels = channels_of(call, x);
+  return {&call.make("InstanceNormalization",
+                     {&x, &affine(call, "weight", {channels}, 1.0), &affine(call, "bias", {channels}, 0.0)},
+                     {{"epsilon", call.real("eps", 1e-5)}})};
+}
+
+}  // namespace
+
+QUENCH_REGISTER_ATEN_LAYER("batch_norm", map_batch_norm, "BatchNormalization")
+QUENCH_REGISTER_ATEN_LAYER("layer_norm", map_layer_norm, "LayerNormalization")
+QUENCH_REGISTER_ATEN_LAYER("group_norm", map_group_norm, "GroupNormalization")
+QUENCH_REGISTER_ATEN_LAYER("instance_norm", map_instance_norm, "InstanceNormalization")
+
+}  // namespace quench

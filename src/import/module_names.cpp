@@ -1,0 +1,29 @@
+#include "import/module_names.h"
+
+#include "quench/error.h"
+
+namespace quench {
+
+std::string layer_of_tensor(const std::string& name) {
+  const std::size_t dot = name.rfind('.');
+  return dot == std::string::npos ? "" : name.substr(0, dot);
+}
+
+LayerNames::Name LayerNames::name_call(const std::string& kind, const Values& inputs, bool is_layer) const {
+  const std::string op = kind.substr(kind.rfind(':') + 1);
+  const auto first_of = [&](const std::map<const Value*, std::string>& names) -> std::string {
+    for (const Value* input : inputs)
+      if (const auto at = names.find(input); at != names.end() && !at->second.empty()) return at->second;
+    return "";
+  };
+  const std::string owner = first_of(owners_);
+  if (is_layer && !owner.empty()) return {owner, owner};
+  const std::string layer = owner.empty() ? first_of(layers_) : owner;
+  return {layer.empty() ? op : concat(layer, ".", op), layer};
+}
+
+void LayerNames::pass_owner(const Value& from, const Value& to) {
+  if (const auto at = owners_.find(&from); at != owners_.end()) owners_[&to] = at->second;
+}
+
+}  // namespace quench
