@@ -1,0 +1,9 @@
+// Ctrl-C and SIGTERM: partial files are removed and the process ends with 128 plus the signal's number
+// (130 for Ctrl-C). For programs; the library never calls it.
+#pragma once
+
+namespace quench {
+
+void end_cleanly_on_interrupt();
+
+}  // namespace quench

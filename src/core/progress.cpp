@@ -1,0 +1,91 @@
+#include "core/progress.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <ostream>
+
+#include "quench/error.h"
+
+namespace quench {
+namespace {
+
+constexpr double kBarSeconds = 0.1;
+constexpr double kLineSeconds = 5.0;
+constexpr std::int64_t kBarCells = 30;
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string rate_text(double rate) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), rate < 10 ? "%.1f" : "%.0f", rate);
+  return text.data();
+}
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%lld:%02lld", static_cast<long long>(whole / 60),
+                static_cast<long long>(whole % 60));
+  return text.data();
+}
+
+}  // namespace
+
+ProgressStyle progress_style(bool silent) {
+  if (silent) return ProgressStyle::kSilent;
+  return ::isatty(STDERR_FILENO) ? ProgressStyle::kBar : ProgressStyle::kLines;
+}
+
+Progress::Progress(std::ostream& out, ProgressStyle style, std::string what, std::string unit, Clock clock)
+    : out_(out),
+      style_(style),
+      what_(std::move(what)),
+      unit_(std::move(unit)),
+      clock_(clock ? std::move(clock) : Clock(seconds_now)),
+      start_(clock_()),
+      last_shown_(start_) {}
+
+Progress::~Progress() {
+  if (width_ > 0) out_ << "\r" << std::string(width_, ' ') << "\r" << std::flush;
+}
+
+std::string Progress::line(std::int64_t done, std::int64_t total, double seconds) const {
+  const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0.0;
+  return concat(what_, ": ", done, " of ", total, " ", unit_, ", ", rate_text(rate), " ", unit_, "/s");
+}
+
+std::string Progress::bar(std::int64_t done, std::int64_t total, double seconds) const {
+  const std::int64_t cells = total > 0 ? std::min(done, total) * kBarCells / total : 0;
+  std::string text = concat(what_, " [", std::string(static_cast<std::size_t>(cells), '#'),
+                            std::string(static_cast<std::size_t>(kBarCells - cells), '.'), "] ", done, "/", total);
+  if (done > 0 && seconds > 0) {
+    const double rate = static_cast<double>(done) / seconds;
+    text += concat("  ", rate_text(rate), " ", unit_, "/s  ");
+    text += concat(duration_text(static_cast<double>(std::max<std::int64_t>(total - done, 0)) / rate), " left");
+  }
+  return text;
+}
+
+void Progress::show(std::int64_t done, std::int64_t total) {
+  if (style_ == ProgressStyle::kSilent) return;
+  const double now = clock_();
+  const bool finished = done >= total;
+  if (style_ == ProgressStyle::kLines) {
+    if (now - last_shown_ < kLineSeconds || finished) return;  // the result itself follows at once
+    out_ << line(done, total, now - start_) << std::endl;
+  } else {
+    if (width_ > 0 && now - last_shown_ < kBarSeconds && !finished) return;
+    const std::string text = bar(done, total, now - start_);
+    out_ << "\r" << text << std::string(width_ > text.size() ? width_ - text.size() : 0, ' ') << std::flush;
+    width_ = text.size();
+  }
+  last_shown_ = now;
+}
+
+}  // namespace quench

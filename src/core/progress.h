@@ -1,0 +1,41 @@
+// Progress of long work: a bar on a terminal, a plain line every few seconds elsewhere, or nothing.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <string>
+
+namespace quench {
+
+enum class ProgressStyle : std::uint8_t { kBar, kLines, kSilent };
+
+// By what stderr is. `silent` (--json, --quiet) wins.
+ProgressStyle progress_style(bool silent);
+
+class Progress {
+ public:
+  using Clock = std::function<double()>;  // seconds, for tests
+
+  // "evaluating: 640 of 10000 images, 512 images/s". `unit` is "images", "batches" ...
+  Progress(std::ostream& out, ProgressStyle style, std::string what, std::string unit, Clock clock = {});
+  ~Progress();  // ends a bar's line
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void show(std::int64_t done, std::int64_t total);
+
+ private:
+  std::string line(std::int64_t done, std::int64_t total, double seconds) const;
+  std::string bar(std::int64_t done, std::int64_t total, double seconds) const;
+
+  std::ostream& out_;
+  ProgressStyle style_;
+  std::string what_, unit_;
+  Clock clock_;
+  double start_, last_shown_;
+  std::size_t width_ = 0;  // of the bar's line as it stands
+};
+
+}  // namespace quench
