@@ -1,5 +1,82 @@
-#include <cstdio>
-#include "quench/op.h"
-int main() {
-  for (const auto& name : quench::OpRegistry::instance().names()) std::puts(name.c_str());
+// The program `quench`. Exit codes: 0 done, 1 the user's to mend, 2 ours, 130 interrupted.
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "cli/command.h"
+#include "cli/usage.h"
+#include "core/interrupt.h"
+#include "quench/error.h"
+#include "quench/process.h"
+
+namespace quench {
+namespace {
+
+enum ExitCode : int { kDone = 0, kUsersToMend = 1, kOurs = 2 };
+
+int report(const Error& error, bool json) {
+  std::cerr << "quench: error: " << error.what() << std::endl;
+  if (json) print_json({{"error", error.message()}, {"context", error.context()}});
+  return kUsersToMend;
+}
+
+void add_commands(CLI::App& app, Program& program) {
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "quench " QUENCH_VERSION);
+  app.footer("'quench COMMAND --help' says more. Start with 'quench inspect model.onnx'.");
+  add_info(app, program);
+  add_list(app, program);
+  add_inspect(app, program);
+  add_run(app, program);
+  add_eval(app, program);
+}
+
+// True when there is something to do; false after help or version.
+bool parse(CLI::App& app, int argc, char** argv) {
+  try {
+    check_command_name(app, {argv + 1, argv + argc});
+    app.parse(argc, argv);
+    return true;
+  } catch (const CLI::Success& wish) {
+    app.exit(wish);  // prints the help or the version that was asked for
+    return false;
+  } catch (const CLI::ExtrasError&) {
+    const CLI::App& command = called_command(app);
+    throw Error(explain_extra_arguments(command)).add_context("see 'quench " + command.get_name() + " --help'");
+  } catch (const CLI::RequiredError& error) {
+    if (app.get_subcommands().empty()) throw Error("no command was given").add_context("see 'quench --help'");
+    throw Error(error.what()).add_context("see 'quench " + called_command(app).get_name() + " --help'");
+  } catch (const CLI::ParseError& error) {
+    throw Error(error.what()).add_context("see 'quench " + called_command(app).get_name() + " --help'");
+  }
+}
+
+int run_program(int argc, char** argv) {
+  Program program;
+  program.cpu_note = avoid_cpu_quirks();
+  keep_large_blocks();
+  end_cleanly_on_interrupt();
+  CLI::App app("quench: neural networks, quantized", "quench");
+  add_commands(app, program);
+  try {
+    if (!parse(app, argc, argv)) return kDone;
+    set_threads(program.common.threads);
+    program.action();
+    return kDone;
+  } catch (const Error& error) {
+    return report(error, program.common.json);
+  }
+}
+
+}  // namespace
+}  // namespace quench
+
+int main(int argc, char** argv) {
+  try {
+    return quench::run_program(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "quench: internal error: " << error.what() << std::endl;
+  } catch (...) {
+    std::cerr << "quench: internal error of unknown kind" << std::endl;
+  }
+  return quench::kOurs;
 }

@@ -1,0 +1,78 @@
+// Accuracy of a graph on a data set: top-1 and top-5 for labelled images, perplexity for texts; and the
+// paired comparison of two such results.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "quench/data.h"
+#include "quench/graph.h"
+
+namespace quench {
+
+// One image's result: enough to compare two runs image by image and to see how close a call was.
+struct Prediction {
+  std::int64_t index = 0;  // in the data set
+  std::string name;
+  std::int64_t label = -1;
+  std::int64_t first = -1, second = -1;  // the classes of the two largest logits
+  double first_logit = 0.0, second_logit = 0.0;
+  bool operator==(const Prediction& other) const = default;
+};
+
+struct EvalOptions {
+  std::int64_t batch = 0;  // 0: the model's own where it is fixed, else 32
+  int workers = 1;         // decoding threads
+  bool skip_broken = false;
+  bool channels_last = false;  // pays after inference_passes()
+  std::string device = "cpu";
+  std::function<void(std::int64_t done, std::int64_t total)> progress;  // after each batch
+};
+
+struct EvalResult {
+  Task task = Task::kNone;
+  std::int64_t images = 0, correct = 0, correct5 = 0;  // kClassify
+  std::int64_t texts = 0, tokens = 0;                  // kNextToken: tokens that were scored
+  double log_loss = 0.0;                               // kNextToken: sum of -log p over them, natural
+  double seconds = 0.0;                                // reading included, once the first batch has begun
+  double model_seconds = 0.0;                          // inside the model alone
+  std::int64_t batch = 0;
+  std::vector<Prediction> predictions;  // kClassify, in order of the data set
+  std::vector<std::string> skipped;     // one message per broken item
+
+  double top1() const;
+  double top5() const;
+  double perplexity() const;
+};
+
+// What the graph's one input says of itself.
+InputHint input_hint(const Graph& graph);
+
+// Runs the whole data set through the graph as it stands. The graph must have one input; its first output
+// holds the logits. Throws for data without labels.
+EvalResult evaluate(const Graph& graph, const Dataset& data, const EvalOptions& options = {});
+
+struct Interval {
+  double low = 0.0, high = 0.0;
+};
+// The 95 % Wilson interval of a proportion.
+Interval wilson_interval(std::int64_t correct, std::int64_t count);
+
+// The paired test of McNemar: only images on which the two runs differ in being right speak.
+struct PairedTest {
+  std::int64_t images = 0;
+  std::int64_t only_first = 0, only_second = 0;  // right in one run alone
+  std::int64_t changed = 0;                      // another class predicted, right or wrong
+  double p_value = 1.0;                          // exact, two-sided
+};
+// Throws when the two are not of the same images.
+PairedTest compare_predictions(const std::vector<Prediction>& first, const std::vector<Prediction>& second);
+double mcnemar_p_value(std::int64_t only_first, std::int64_t only_second);
+
+// The predictions file (docs/formats.md): text, one line an image.
+void write_predictions(const std::string& path, const std::vector<Prediction>& predictions);
+std::vector<Prediction> read_predictions(const std::string& path);
+
+}  // namespace quench

@@ -1,0 +1,55 @@
+#include "cli/command.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "quench/error.h"
+#include "report/machine.h"
+
+namespace quench {
+
+CLI::App& add_command(CLI::App& app, Program& program, const std::string& name, const std::string& summary) {
+  CLI::App& command = *app.add_subcommand(name, summary);
+  command.add_flag("--json", program.common.json, "print one JSON object on stdout, and nothing else there");
+  command.add_flag("--quiet", program.common.quiet, "no progress on stderr");
+  command.add_option("--threads", program.common.threads, "threads of one operator (default: LibTorch's choice)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  return command;
+}
+
+void add_device_option(CLI::App& command, std::string& device) {
+  command.add_option("--device", device, "cpu, cuda or cuda:N (default: cpu)")->type_name("NAME");
+}
+
+void check_device(const std::string& device) {
+  if (device == "cpu") return;
+  const bool is_cuda = device == "cuda" || device.rfind("cuda:", 0) == 0;
+  QUENCH_CHECK(is_cuda, "unknown device '", device, "'; known: cpu, cuda, cuda:N");
+  const Machine machine = describe_machine();
+  QUENCH_CHECK(machine.cuda_built, "device '", device, "' cannot be used: this quench was built without CUDA");
+  QUENCH_CHECK(!machine.cuda_devices.empty(), "device '", device, "' cannot be used: no CUDA device was found");
+}
+
+void add_dim_option(CLI::App& command, std::map<std::string, std::int64_t>& dims) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--dim",
+          [&dims](const std::vector<std::string>& given) {
+            for (const std::string& text : given) {
+              const std::size_t equals = text.rfind('=');
+              std::int64_t number = 0;
+              if (equals == std::string::npos || equals == 0 ||
+                  !CLI::detail::lexical_cast(text.substr(equals + 1), number) || number < 0)
+                throw CLI::ValidationError("--dim", "'" + text + "' is not NAME=NUMBER, such as N=4");
+              dims[text.substr(0, equals)] = number;
+            }
+          },
+          "the size of a symbolic dimension, such as N=4 (default: 1); repeatable")
+      ->type_name("NAME=NUMBER")
+      ->allow_extra_args(false);
+}
+
+void print_json(const Json& object) { std::cout << object.dump(2) << std::endl; }
+
+}  // namespace quench

@@ -1,0 +1,48 @@
+// A sub-command: one file that adds its options to the parser and says what to do. All take --json (one
+// object on stdout), --quiet and --threads.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace quench {
+
+using Json = nlohmann::ordered_json;  // keys stay in the order in which they are set
+
+struct CommonOptions {
+  bool json = false;   // one object on stdout, nothing else there
+  bool quiet = false;  // no progress
+  int threads = 0;     // 0: LibTorch's choice
+  bool silent() const { return json || quiet; }
+};
+
+struct Program {
+  CommonOptions common;
+  std::string cpu_note;          // what avoid_cpu_quirks said
+  std::function<void()> action;  // set by the sub-command that was called
+};
+
+// Makes the sub-command with the common options on it.
+CLI::App& add_command(CLI::App& app, Program& program, const std::string& name, const std::string& summary);
+void add_device_option(CLI::App& command, std::string& device);  // --device, checked when the command runs
+void check_device(const std::string& device);
+// --dim N=4, repeatable
+void add_dim_option(CLI::App& command, std::map<std::string, std::int64_t>& dims);
+
+void print_json(const Json& object);
+
+// In the order in which a user meets them.
+void add_info(CLI::App& app, Program& program);
+void add_list(CLI::App& app, Program& program);
+void add_inspect(CLI::App& app, Program& program);
+void add_run(CLI::App& app, Program& program);
+void add_eval(CLI::App& app, Program& program);
+
+}  // namespace quench

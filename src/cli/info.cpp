@@ -1,0 +1,62 @@
+// quench info: versions, threads, engines, instruction sets, CUDA.
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "cli/command.h"
+#include "report/machine.h"
+
+namespace quench {
+namespace {
+
+std::string joined(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items) text += (text.empty() ? "" : " ") + item;
+  return text.empty() ? "none" : text;
+}
+
+Json json_of(const Machine& machine, const std::string& cpu_note) {
+  return {{"version", machine.version},
+          {"libtorch", machine.libtorch_version},
+          {"compiler", machine.compiler},
+          {"threads", machine.threads},
+          {"engines", machine.engines},
+          {"instruction_sets", machine.instruction_sets},
+          {"libtorch_capability", machine.libtorch_capability},
+          {"cuda_built", machine.cuda_built},
+          {"cuda_devices", machine.cuda_devices},
+          {"amx_hidden", !cpu_note.empty()},
+          {"cpu_note", cpu_note}};
+}
+
+void print_table(const Machine& machine, const std::string& cpu_note) {
+  const auto row = [](const std::string& key, const std::string& value) {
+    std::cout << key << std::string(20 - key.size(), ' ') << value << "\n";
+  };
+  row("quench", machine.version);
+  row("LibTorch", machine.libtorch_version);
+  row("compiler", machine.compiler);
+  row("threads", std::to_string(machine.threads));
+  row("engines", joined(machine.engines));
+  row("instruction sets", joined(machine.instruction_sets));
+  row("LibTorch kernels", machine.libtorch_capability);
+  row("CUDA", machine.cuda_built ? joined(machine.cuda_devices) : "not built in");
+  row("processor", cpu_note.empty() ? "as it says" : cpu_note);
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Program& program) {
+  CLI::App& command =
+      add_command(app, program, "info", "versions, threads, engines, instruction sets and CUDA of this machine");
+  command.callback([&program] {
+    program.action = [&program] {
+      const Machine machine = describe_machine();
+      if (program.common.json)
+        print_json(json_of(machine, program.cpu_note));
+      else
+        print_table(machine, program.cpu_note);
+    };
+  });
+}
+
+}  // namespace quench

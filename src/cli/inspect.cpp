@@ -1,0 +1,155 @@
+// quench inspect: the graph as a table, as JSON, or in its stable text form.
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "cli/command.h"
+#include "cli/load_model.h"
+#include "cli/table.h"
+#include "quench/error.h"
+#include "report/model_summary.h"
+
+namespace quench {
+namespace {
+
+struct Options {
+  std::string model;
+  bool text = false, data = false, raw = false;
+  DimBindings dims;
+};
+
+std::string joined(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
+  return text;
+}
+
+std::string opsets_text(const Graph& graph) {
+  std::string text;
+  for (const auto& [domain, version] : graph.source.opsets)
+    text += concat(text.empty() ? "" : ", ", domain.empty() ? "" : domain + " ", version);
+  return text;
+}
+
+// " (at N=1)" where the inputs have symbols.
+std::string at_dims(const Graph& graph, const DimBindings& dims) {
+  std::string text;
+  for (const std::string& symbol : input_symbols(graph)) {
+    const auto given = dims.find(symbol);
+    text += concat(text.empty() ? " (at " : ", ", symbol, "=", given == dims.end() ? 1 : given->second);
+  }
+  return text.empty() ? "" : text + ")";
+}
+
+std::string macs_text(const NodeSummary& node) {
+  if (node.macs < 0) return "?";
+  return node.macs == 0 ? "" : grouped(node.macs);
+}
+
+void print_head(const Graph& graph, const ModelSummary& summary) {
+  std::cout << "model     " << (graph.source.path.empty() ? graph.name : graph.source.path) << "\n";
+  if (!graph.name.empty()) std::cout << "graph     " << graph.name << "\n";
+  if (!graph.source.producer.empty()) std::cout << "producer  " << graph.source.producer << "\n";
+  if (!graph.source.opsets.empty())
+    std::cout << "opset     " << opsets_text(graph) << " (IR version " << graph.source.ir_version << ")\n";
+  for (const ValueSummary& input : summary.inputs)
+    std::cout << "input     " << input.name << ": " << input.type << "\n";
+  for (const ValueSummary& output : summary.outputs)
+    std::cout << "output    " << output.name << ": " << output.type << "\n";
+  std::cout << "\n";
+}
+
+void print_nodes(const ModelSummary& summary) {
+  const std::vector<Column> columns = {
+      {"name", 40}, {"op", 24}, {"output", 32}, {"parameters", 16, true}, {"MACs", 18, true}};
+  std::vector<std::vector<std::string>> rows;
+  for (const NodeSummary& node : summary.nodes) {
+    const std::string op = node.supported ? node.op : node.op + " (!)";
+    rows.push_back(
+        {node.name, op, joined(node.outputs), node.parameters == 0 ? "" : grouped(node.parameters), macs_text(node)});
+  }
+  std::cout << table_text(columns, rows) << "\n";
+}
+
+void print_totals(const Graph& graph, const ModelSummary& summary, const DimBindings& dims) {
+  std::vector<std::string> ops;
+  for (const auto& [op, count] : summary.op_counts) ops.push_back(concat(op, " ", count));
+  std::cout << "nodes       " << summary.nodes.size() << ": " << joined(ops) << "\n"
+            << "parameters  " << grouped(summary.parameters) << "\n"
+            << "constants   " << size_text(summary.constant_bytes) << "\n"
+            << "MACs        " << grouped(summary.macs) << at_dims(graph, dims);
+  if (summary.macs_unknown > 0) std::cout << ", without " << summary.macs_unknown << " nodes whose work is not known";
+  std::cout << "\n";
+  if (summary.unsupported.empty()) return;
+  std::cout << "\nnot supported, marked (!): this model can be looked at but not run\n";
+  for (const auto& [op, count] : summary.unsupported) std::cout << "  " << op << "  (" << count << " nodes)\n";
+}
+
+Json json_of(const std::vector<ValueSummary>& values) {
+  Json list = Json::array();
+  for (const ValueSummary& value : values) list.push_back({{"name", value.name}, {"type", value.type}});
+  return list;
+}
+
+Json json_of(const Graph& graph, const ModelSummary& summary, bool cleaned) {
+  Json nodes = Json::array();
+  for (const NodeSummary& node : summary.nodes) {
+    nodes.push_back({{"name", node.name},
+                     {"op", node.op},
+                     {"outputs", node.outputs},
+                     {"parameters", node.parameters},
+                     {"macs", node.macs < 0 ? Json() : Json(node.macs)},
+                     {"supported", node.supported}});
+  }
+  return {{"model", graph.source.path},
+          {"name", graph.name},
+          {"producer", graph.source.producer},
+          {"ir_version", graph.source.ir_version},
+          {"opsets", graph.source.opsets},
+          {"metadata", graph.metadata},
+          {"cleaned", cleaned},
+          {"inputs", json_of(summary.inputs)},
+          {"outputs", json_of(summary.outputs)},
+          {"node_count", summary.nodes.size()},
+          {"parameters", summary.parameters},
+          {"constant_bytes", summary.constant_bytes},
+          {"macs", summary.macs},
+          {"macs_unknown", summary.macs_unknown},
+          {"ops", summary.op_counts},
+          {"unsupported", summary.unsupported},
+          {"nodes", nodes}};
+}
+
+void inspect(const Options& options, bool json) {
+  QUENCH_CHECK(!(options.text && json), "--text and --json cannot be given together");
+  const LoadedModel model = load_model_to_look_at(options.model, options.raw);
+  if (options.text) {
+    TextOptions text;
+    text.data = options.data;
+    std::cout << to_text(model.graph, text) << std::flush;
+    return;
+  }
+  const ModelSummary summary = summarize(model.graph, options.dims);
+  if (json) {
+    print_json(json_of(model.graph, summary, model.cleaned));
+    return;
+  }
+  print_head(model.graph, summary);
+  print_nodes(summary);
+  print_totals(model.graph, summary, options.dims);
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, Program& program) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command = add_command(app, program, "inspect", "what is in a model: nodes, shapes, parameters, MACs");
+  command.add_option("model", options->model, "the model file (.onnx)")->required();
+  command.add_flag("--text", options->text, "the stable text form instead (docs/formats.md)");
+  command.add_flag("--data", options->data, "with --text: large tensors in full, so that it can be read back");
+  command.add_flag("--raw", options->raw, "as imported: shapes inferred, nothing folded or removed");
+  add_dim_option(command, options->dims);
+  command.callback(
+      [&program, options] { program.action = [&program, options] { inspect(*options, program.common.json); }; });
+}
+
+}  // namespace quench

@@ -1,0 +1,97 @@
+// quench list: every name that can be asked for, with one line on each. docs/reference.md is its output.
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "cli/command.h"
+#include "quench/data.h"
+#include "quench/op.h"
+#include "quench/pass.h"
+#include "quench/zoo.h"
+
+namespace quench {
+namespace {
+
+struct Section {
+  std::string key, title;
+  std::map<std::string, std::string> items;  // name -> summary
+};
+
+template <typename Items>
+Section section(const std::string& key, const std::string& title) {
+  Section result{key, title, {}};
+  for (const auto& [name, entry] : Items::instance().entries()) result.items[name] = entry.summary;
+  return result;
+}
+
+std::vector<Section> all_sections() {
+  return {section<OpRegistry>("ops", "Operators"), section<PassRegistry>("passes", "Passes"),
+          section<DatasetRegistry>("data", "Kinds of data"), section<ZooRegistry>("zoo", "Zoo models")};
+}
+
+std::vector<Section> chosen_sections(const std::string& key) {
+  std::vector<Section> sections = all_sections();
+  if (key.empty()) return sections;
+  std::vector<std::string> keys;
+  for (Section& one : sections) {
+    if (one.key == key) return {std::move(one)};
+    keys.push_back(one.key);
+  }
+  fail_unknown_name("list", key, keys);
+}
+
+void print_text(const std::vector<Section>& sections) {
+  constexpr std::size_t kColumn = 34;
+  for (const Section& one : sections) {
+    std::cout << one.title << " (" << one.items.size() << ")\n";
+    for (const auto& [name, summary] : one.items) {
+      const std::size_t gap = name.size() + 2 < kColumn ? kColumn - name.size() : 2;
+      std::cout << "  " << name << std::string(gap, ' ') << summary << "\n";
+    }
+    std::cout << "\n";
+  }
+}
+
+std::string cell(std::string text) {
+  for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, "\\");
+  return text;
+}
+
+void print_markdown(const std::vector<Section>& sections) {
+  std::cout << "# Reference\n\nMade by `quench list --markdown`; a test compares the two.\n";
+  for (const Section& one : sections) {
+    std::cout << "\n## " << one.title << "\n\n| name | what it is |\n|---|---|\n";
+    for (const auto& [name, summary] : one.items) std::cout << "| `" << name << "` | " << cell(summary) << " |\n";
+  }
+}
+
+Json json_of(const std::vector<Section>& sections) {
+  Json object = Json::object();
+  for (const Section& one : sections) object[one.key] = one.items;
+  return object;
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, Program& program) {
+  struct Options {
+    std::string key;
+    bool markdown = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App& command = add_command(app, program, "list", "operators, passes, kinds of data, zoo models");
+  command.add_option("what", options->key, "ops, passes, data or zoo (default: all)");
+  command.add_flag("--markdown", options->markdown, "as the tables of docs/reference.md");
+  command.callback([&program, options] {
+    program.action = [&program, options] {
+      const std::vector<Section> sections = chosen_sections(options->key);
+      if (program.common.json)
+        print_json(json_of(sections));
+      else if (options->markdown)
+        print_markdown(sections);
+      else
+        print_text(sections);
+    };
+  });
+}
+
+}  // namespace quench

@@ -1,0 +1,42 @@
+#include "cli/load_model.h"
+
+#include "quench/error.h"
+#include "quench/import.h"
+#include "quench/op.h"
+#include "quench/pass.h"
+
+namespace quench {
+namespace {
+
+void count_unsupported(const Graph& graph, std::map<std::string, int>& counts) {
+  for (const auto& node : graph.nodes()) {
+    if (!OpRegistry::instance().find(node->op())) ++counts[node->op()];
+    for (const auto& [name, attr] : node->attrs)
+      if (const GraphPtr* body = std::get_if<GraphPtr>(&attr)) count_unsupported(**body, counts);
+  }
+}
+
+void clean_up(Graph& graph, const std::string& path) {
+  with_context([&] { return "while cleaning up " + path; }, [&] { run_passes(graph, cleanup_passes()); });
+}
+
+}  // namespace
+
+Graph load_model(const std::string& path) {
+  Graph graph = import_model(path);
+  clean_up(graph, path);
+  return graph;
+}
+
+LoadedModel load_model_to_look_at(const std::string& path, bool raw) {
+  ImportOptions options;
+  options.allow_unsupported = true;
+  LoadedModel loaded{import_model(path, options), {}, false};
+  count_unsupported(loaded.graph, loaded.unsupported);
+  if (raw || !loaded.unsupported.empty()) return loaded;
+  clean_up(loaded.graph, path);
+  loaded.cleaned = true;
+  return loaded;
+}
+
+}  // namespace quench

@@ -1,0 +1,23 @@
+// A model as the commands want it: imported, and cleaned up where all of it is known.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "quench/graph.h"
+
+namespace quench {
+
+// Imported and run through cleanup_passes().
+Graph load_model(const std::string& path);
+
+// As load_model, but operators that are not supported are kept. `unsupported` counts them; where there is
+// one, or with `raw`, the cleanup is left out.
+struct LoadedModel {
+  Graph graph;
+  std::map<std::string, int> unsupported;
+  bool cleaned = false;
+};
+LoadedModel load_model_to_look_at(const std::string& path, bool raw);
+
+}  // namespace quench

@@ -1,0 +1,22 @@
+// Mistakes on the command line: found, and answered with the nearest thing that would do.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace quench {
+
+// Throws quench::Error for a first word that is no command. To be asked before parsing.
+void check_command_name(const CLI::App& app, const std::vector<std::string>& arguments);
+
+// The sentence for arguments that nothing took.
+std::string explain_extra_arguments(const CLI::App& command);
+
+// The sub-command that was called, or the program itself.
+const CLI::App& called_command(const CLI::App& app);
+
+}  // namespace quench

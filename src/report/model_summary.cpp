@@ -1,0 +1,144 @@
+#include "report/model_summary.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <set>
+
+#include "quench/error.h"
+#include "quench/op.h"
+
+namespace quench {
+namespace {
+
+// Types of everything after the inputs, as far as the operators are known.
+void infer_what_can_be(Graph& graph) {
+  for (const auto& node : graph.nodes()) {
+    const OpEntry* entry = OpRegistry::instance().find(node->op());
+    if (!entry || !entry->shapes) continue;
+    with_context([&] { return concat("while inferring the shapes of ", node->where()); },
+                 [&] { entry->shapes(*node); });
+  }
+}
+
+// Weights are floats, or codes of at most 8 bits. Wider integers are shapes, axes and indices; running
+// statistics are not learned.
+bool is_weight(const Value& value, const OpTraits& traits, int slot) {
+  const auto holds = [slot](const std::vector<int>& slots) {
+    return std::find(slots.begin(), slots.end(), slot) != slots.end();
+  };
+  if (!value.is_constant() || holds(traits.host_slots) || holds(traits.buffer_slots)) return false;
+  const DType dtype = value.dtype();
+  return is_floating(dtype) || (is_integer(dtype) && bits_of(dtype) <= 8);
+}
+
+std::int64_t bytes_in_file(const Value& constant) {
+  constexpr std::int64_t kBitsOfAByte = 8;
+  return (constant.tensor().numel() * bits_of(constant.dtype()) + kBitsOfAByte - 1) / kBitsOfAByte;
+}
+
+class Summarizer {
+ public:
+  explicit Summarizer(ModelSummary& summary) : summary_(summary) {}
+
+  // `bound` has the same nodes as `graph`, with numbers in place of symbols.
+  void add(const Graph& graph, const Graph& bound, const std::string& prefix) {
+    for (const Value* constant : graph.constants())
+      if (seen_bytes_.insert(constant).second) summary_.constant_bytes += bytes_in_file(*constant);
+    auto twin = bound.nodes().begin();
+    for (const auto& node : graph.nodes()) {
+      add_node(*node, **twin++, prefix);
+      add_bodies(*node, prefix);
+    }
+  }
+
+ private:
+  void add_node(const Node& node, const Node& bound, const std::string& prefix) {
+    const OpEntry* entry = OpRegistry::instance().find(node.op());
+    NodeSummary row;
+    row.name = prefix + node.name();
+    row.op = node.op();
+    row.supported = entry != nullptr;
+    for (const Value* output : node.outputs())
+      if (output) row.outputs.push_back(output->type().text());
+    row.parameters = parameters_of(node, entry ? entry->traits : OpTraits());
+    row.macs = !entry ? -1 : entry->traits.macs ? entry->traits.macs(bound) : 0;
+    ++summary_.op_counts[row.op];
+    if (!row.supported) ++summary_.unsupported[row.op];
+    summary_.parameters += row.parameters;
+    if (row.macs < 0)
+      ++summary_.macs_unknown;
+    else
+      summary_.macs += row.macs;
+    summary_.nodes.push_back(std::move(row));
+  }
+
+  // How often a body runs is not known: its nodes are shown, its work is not.
+  void add_bodies(const Node& node, const std::string& prefix) {
+    for (const auto& [name, attr] : node.attrs) {
+      if (const GraphPtr* body = std::get_if<GraphPtr>(&attr)) add(**body, **body, prefix + node.name() + "/");
+    }
+  }
+
+  std::int64_t parameters_of(const Node& node, const OpTraits& traits) {
+    std::int64_t count = 0;
+    for (std::size_t slot = 0; slot < node.inputs().size(); ++slot) {
+      const Value* value = node.inputs()[slot];
+      if (!value || !is_weight(*value, traits, static_cast<int>(slot))) continue;
+      if (counted_.insert(value).second) count += value->tensor().numel();
+    }
+    return count;
+  }
+
+  ModelSummary& summary_;
+  std::set<const Value*> counted_, seen_bytes_;
+};
+
+std::vector<ValueSummary> summaries_of(const std::vector<Value*>& values) {
+  std::vector<ValueSummary> result;
+  for (const Value* value : values) result.push_back({value->name(), value->type().text()});
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::string> input_symbols(const Graph& graph) {
+  std::set<std::string> symbols;
+  for (const Value* input : graph.inputs()) {
+    if (!input->has_rank()) continue;
+    for (const Dim& dim : input->dims())
+      if (dim.is_symbol()) symbols.insert(dim.symbol());
+  }
+  return {symbols.begin(), symbols.end()};
+}
+
+Graph bind_dims(const Graph& graph, const DimBindings& dims) {
+  const std::vector<std::string> symbols = input_symbols(graph);
+  for (const auto& [name, number] : dims) {
+    if (!std::binary_search(symbols.begin(), symbols.end(), name)) fail_unknown_name("dimension", name, symbols);
+    QUENCH_CHECK(number >= 0, "dimension '", name, "' must not be negative: ", number);
+  }
+  Graph bound = graph;
+  for (Value* input : bound.inputs()) {
+    if (!input->has_rank()) continue;
+    Dims numbers = input->dims();
+    for (Dim& dim : numbers) {
+      if (dim.is_number()) continue;
+      const auto given = dims.find(dim.symbol());
+      dim = given == dims.end() ? 1 : given->second;
+    }
+    input->set_type(TypeInfo::tensor(input->dtype(), numbers));
+  }
+  infer_what_can_be(bound);
+  return bound;
+}
+
+ModelSummary summarize(const Graph& graph, const DimBindings& dims) {
+  ModelSummary summary;
+  summary.inputs = summaries_of(graph.inputs());
+  summary.outputs = summaries_of(graph.outputs());
+  Summarizer(summary).add(graph, bind_dims(graph, dims), "");
+  return summary;
+}
+
+}  // namespace quench
