@@ -1,0 +1,82 @@
+// Bad usage: the message on stderr, exit code 1, nothing on stdout.
+#include "cli/program.h"
+
+namespace quench {
+namespace {
+
+std::string error_of(const std::vector<std::string>& arguments) {
+  const Outcome outcome = quench_run(arguments);
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err.rfind("quench: error: ", 0), 0U) << outcome.err;
+  return outcome.err.substr(std::min<std::size_t>(15, outcome.err.size()));
+}
+
+TEST(Usage, NamesTheNearestCommand) {
+  EXPECT_EQ(error_of({"inspct", "x.onnx"}),
+            "unknown command 'inspct'; did you mean 'inspect'?; known: info, list, inspect, run, eval\n");
+}
+
+TEST(Usage, NamesTheNearestOption) {
+  EXPECT_EQ(error_of({"info", "--jsn"}),
+            "unknown option '--jsn'; did you mean '--json'?\n  see 'quench info --help'\n");
+  EXPECT_EQ(error_of({"eval", "m.onnx", "--data", "x", "--bach=3"}),
+            "unknown option '--bach'; did you mean '--batch'?\n  see 'quench eval --help'\n");
+  EXPECT_EQ(error_of({"info", "more"}), "unexpected argument 'more'\n  see 'quench info --help'\n");
+}
+
+TEST(Usage, AsksForWhatIsMissing) {
+  EXPECT_EQ(error_of({}), "no command was given\n  see 'quench --help'\n");
+  EXPECT_EQ(error_of({"inspect"}), "model is required\n  see 'quench inspect --help'\n");
+  EXPECT_EQ(error_of({"eval", "m.onnx"}), "--data is required\n  see 'quench eval --help'\n");
+  EXPECT_EQ(error_of({"run", "m.onnx"}), "no inputs: give --inputs FILE or --random\n");
+}
+
+TEST(Usage, RefusesWhatDoesNotGoTogether) {
+  EXPECT_EQ(error_of({"run", "m.onnx", "--random", "--inputs", "x.npz"}),
+            "--inputs and --random cannot be given together\n");
+  EXPECT_EQ(error_of({"run", "m.onnx", "--inputs", "x.npz", "--dim", "N=3"}),
+            "--dim is for --random; arrays of a file have their own shapes\n");
+  EXPECT_EQ(error_of({"run", "m.onnx", "--random", "--optimize", "--fetch", "y"}),
+            "--fetch and --optimize cannot be given together: optimized graphs have fewer values\n");
+}
+
+TEST(Usage, RefusesValuesOutOfRange) {
+  EXPECT_NE(error_of({"info", "--threads", "0"}).find("--threads: Value 0 not in range 1 to 1024"), std::string::npos);
+  EXPECT_NE(error_of({"eval", "m", "--data", "d", "--batch", "none"}).find("--batch"), std::string::npos);
+  EXPECT_NE(error_of({"run", "m", "--random", "--dim", "N"}).find("'N' is not NAME=NUMBER, such as N=4"),
+            std::string::npos);
+  EXPECT_EQ(error_of({"run", "m", "--random", "--device", "tpu"}), "unknown device 'tpu'; known: cpu, cuda, cuda:N\n");
+  EXPECT_EQ(error_of({"list", "pases"}),
+            "unknown list 'pases'; did you mean 'passes'?; known: ops, passes, data, zoo\n");
+}
+
+TEST(Usage, AnErrorWithJsonIsAnObjectToo) {
+  const Outcome outcome = quench_run({"list", "nothing", "--json"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.json().at("error").get<std::string>().rfind("unknown list 'nothing'", 0), 0U);
+}
+
+TEST(Usage, EveryCommandHasHelp) {
+  const Outcome all = quench_run({"--help"});
+  EXPECT_EQ(all.code, 0);
+  for (const char* command : {"info", "list", "inspect", "run", "eval"}) {
+    EXPECT_NE(all.out.find(command), std::string::npos);
+    const Outcome one = quench_run({command, "--help"});
+    EXPECT_EQ(one.code, 0);
+    EXPECT_NE(one.out.find("--json"), std::string::npos) << one.out;
+  }
+  EXPECT_EQ(quench_run({"--version"}).out, "quench " QUENCH_VERSION "\n");
+}
+
+TEST(Usage, StartsUpWithinHalfASecond) {
+  quench_run({"--version"});  // the libraries are in the page cache after this
+  double best = 1e9;
+  for (int i = 0; i < 5; ++i) best = std::min(best, quench_run({"--version"}).seconds);
+  std::printf("start-up: %.3f s\n", best);
+  RecordProperty("startup_ms", static_cast<int>(best * 1000));
+  EXPECT_LT(best, 5.0);  // a busy machine may take long; the printed figure is the one to look at
+}
+
+}  // namespace
+}  // namespace quench

@@ -1,0 +1,58 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "quench/error.h"
+#include "quench/evaluate.h"
+
+namespace quench {
+namespace {
+
+std::string temporary(const std::string& name) {
+  return (std::filesystem::temp_directory_path() / ("quench_" + std::to_string(::getpid()) + "_" + name)).string();
+}
+
+std::string message_of(const std::string& text) {
+  const std::string path = temporary("predictions.tsv");
+  std::ofstream(path) << text;
+  std::string message;
+  try {
+    read_predictions(path);
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  std::filesystem::remove(path);
+  for (std::size_t at; (at = message.find(path)) != std::string::npos;) message.replace(at, path.size(), "FILE");
+  return message;
+}
+
+TEST(PredictionsFile, ReadsBackWhatItWrites) {
+  const std::vector<Prediction> predictions = {{0, "a/b c.jpg", 3, 3, 1, 12.25, 0.1},
+                                               {7, "tab\there\\and\nline", 999, 0, 5, -1.0 / 3.0, -1e30}};
+  const std::string path = temporary("round_trip.tsv");
+  write_predictions(path, predictions);
+  EXPECT_EQ(read_predictions(path), predictions);
+  std::ifstream in(path);
+  std::string first, second, third;
+  std::getline(in, first);
+  std::getline(in, second);
+  std::getline(in, third);
+  EXPECT_EQ(first, "# quench predictions 1");
+  EXPECT_EQ(second, "# index\tname\tlabel\tprediction\tsecond\tlogit\tsecond_logit");
+  EXPECT_EQ(third, "0\ta/b c.jpg\t3\t3\t1\t12.25\t0.1");
+  std::filesystem::remove(path);
+}
+
+TEST(PredictionsFile, SaysWhatIsWrongAndWhere) {
+  EXPECT_EQ(message_of("hello\n"), "'FILE' is not a predictions file: its first line must be '# quench predictions 1'");
+  EXPECT_EQ(message_of("# quench predictions 1\n1\t2\n"),
+            "expected 7 fields between tabs, found 2\n  in line 2 of FILE");
+  EXPECT_EQ(message_of("# quench predictions 1\n# x\n1\tn\tthree\t1\t1\t0\t0\n"),
+            "'three' is not a number\n  in line 3 of FILE");
+  EXPECT_THROW(read_predictions("/no/such/file"), Error);
+}
+
+}  // namespace
+}  // namespace quench
