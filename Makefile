@@ -2,8 +2,10 @@
 PRESET ?= release
 BUILD  := build/$(PRESET)
 JOBS   ?= $(shell nproc)
+DEMO_MODEL := examples/demo/fashion_cnn.onnx
+DEMO_DATA  := "idx:examples/demo/images.gz?labels=examples/demo/labels.gz&norm=mnist"
 
-.PHONY: all build demo test check packages deps configure format clean
+.PHONY: all build demo test check reference packages deps configure format clean
 
 all: build
 
@@ -18,10 +20,20 @@ configure: deps
 build: configure
 	cmake --build $(BUILD) -j $(JOBS) --target quench quench_cli
 
+demo: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target quench quench_cli example_demo
+	@$(BUILD)/example_demo $(DEMO_MODEL) $(DEMO_DATA)
+
 test: configure
 	tools/check
 	cmake --build $(BUILD) -j $(JOBS)
 	ctest --test-dir $(BUILD) --output-on-failure
+
+reference: build
+	$(BUILD)/quench list --markdown > docs/reference.md
+
+check:
+	tools/check
 
 format:
 	git ls-files '*.cpp' '*.h' '*.cu' | xargs clang-format-19 -i

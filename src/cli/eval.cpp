@@ -7,7 +7,6 @@
 #include "core/progress.h"
 #include "quench/error.h"
 #include "quench/evaluate.h"
-#include "quench/pass.h"
 
 namespace quench {
 namespace {
@@ -117,7 +116,7 @@ void eval(Options options, const CommonOptions& common) {
                "--predictions and --against are for labelled images");
   std::vector<Prediction> earlier;
   if (!options.against.empty()) earlier = read_predictions(options.against);
-  if (!options.plain) run_passes(graph, inference_passes());
+  if (!options.plain) optimize_model(graph, options.device);
   options.eval.channels_last = !options.plain;
   options.eval.device = options.device;
 

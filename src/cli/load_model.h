@@ -11,6 +11,9 @@ namespace quench {
 // Imported and run through cleanup_passes().
 Graph load_model(const std::string& path);
 
+// inference_passes(), without those for the CPU's kernels on another device.
+void optimize_model(Graph& graph, const std::string& device);
+
 // As load_model, but operators that are not supported are kept. `unsupported` counts them; where there is
 // one, or with `raw`, the cleanup is left out.
 struct LoadedModel {

@@ -10,7 +10,6 @@
 #include "quench/error.h"
 #include "quench/executor.h"
 #include "quench/npz.h"
-#include "quench/pass.h"
 #include "report/model_summary.h"
 
 namespace quench {
@@ -84,7 +83,7 @@ void run(const Options& options, bool json) {
   ExecOptions exec;
   exec.device = options.device;
   exec.seed = options.seed;
-  if (options.optimize) run_passes(graph, inference_passes());
+  if (options.optimize) optimize_model(graph, options.device);
   exec.channels_last = options.optimize;
   Executor executor(graph, exec);
   const auto start = std::chrono::steady_clock::now();
