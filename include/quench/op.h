@@ -35,6 +35,7 @@ struct OpTraits {
   bool non_negative = false;                    // Relu, Sigmoid, Softmax: never below zero
   bool keeps_sign = false;                      // Add, AveragePool, Concat: non-negative if all inputs are
   bool shape_only = false;                      // Shape, Size: reads dims, never elements
+  bool quantizes = false;                       // QuantizeLinear, DequantizeLinear, FakeQuant: carries a scheme
   bool random = false;                          // differs from call to call: never folded
   std::vector<int> parameter_slots;             // inputs that training changes where they are float constants
   std::vector<int> buffer_slots;                // inputs that training writes: running mean and variance
@@ -69,9 +70,9 @@ class Inputs : public std::vector<RtValue> {
 using Evaluate = std::vector<RtValue> (*)(const Node& node, const Inputs& inputs, ExecContext& context);
 // Fills the outputs' types (and `contents`) from the inputs'. What is not known stays unknown.
 using InferShapes = void (*)(Node& node);
-// Called once when an executor is made, with the inputs that are constant (none for the others):
-// what it returns is handed to evaluate in their place. For weights packed once.
-using Prepare = Inputs (*)(const Node& node, const Inputs& constants);
+// Called once an executor, when the node first runs: what it returns (none: keep) is handed to evaluate
+// from then on in place of constant inputs. For weights packed once.
+using Prepare = Inputs (*)(const Node& node, const Inputs& inputs);
 
 struct OpEntry {
   static constexpr const char* kKind = "operator";

@@ -111,15 +111,6 @@ void Executor::State::load_constants() {
     if (value.is_constant()) constants[id] = RtValue(value.tensor(), value.dtype());
   }
   prepared.assign(program.steps.size(), {});
-  const c10::AutoGradMode no_grad(false);
-  for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const Step& step = program.steps[i];
-    if (!step.entry->prepare) continue;
-    Inputs inputs;
-    for (int id : step.inputs) inputs.push_back(id < 0 ? RtValue() : constants[static_cast<std::size_t>(id)]);
-    with_context([&] { return concat("at ", step.node->where()); },
-                 [&] { prepared[i] = step.entry->prepare(*step.node, inputs); });
-  }
 }
 
 const Schedule& Executor::State::schedule_for(const std::vector<int>& feeds, const std::vector<int>& fetches) {
@@ -162,13 +153,15 @@ void Executor::State::unify_devices(const Step& step, Inputs& inputs) {
 Inputs Executor::State::gather(const Step& step, std::size_t index, std::vector<RtValue>& env) {
   Inputs inputs(step.inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const int id = step.inputs[i];
-    if (id < 0) continue;
-    const auto at = static_cast<std::size_t>(id);
-    const bool is_prepared = i < prepared[index].size() && !prepared[index][i].is_none();
-    inputs[i] = is_prepared ? prepared[index][i] : env[at].is_none() ? constants[at] : env[at];
+    if (step.inputs[i] < 0) continue;
+    const auto at = static_cast<std::size_t>(step.inputs[i]);
+    inputs[i] = env[at].is_none() ? constants[at] : env[at];
   }
   if (options.device != "cpu") unify_devices(step, inputs);
+  if (!step.entry->prepare) return inputs;
+  if (prepared[index].empty()) prepared[index] = step.entry->prepare(*step.node, inputs);
+  for (std::size_t i = 0; i < prepared[index].size(); ++i)
+    if (!prepared[index][i].is_none()) inputs[i] = prepared[index][i];
   return inputs;
 }
 

@@ -23,12 +23,15 @@ std::vector<PassRecord> run_passes(Graph& graph, const std::vector<std::string>&
 }
 
 const std::vector<std::string>& cleanup_passes() {
-  static const std::vector<std::string> passes = {"infer_shapes"};
+  static const std::vector<std::string> passes = {"infer_shapes", "fold_constants", "eliminate_identity",
+                                                  "eliminate_dead", "infer_shapes"};
   return passes;
 }
 
 const std::vector<std::string>& inference_passes() {
-  static const std::vector<std::string> passes = {"infer_shapes"};
+  static const std::vector<std::string> passes = {"infer_shapes",       "eliminate_dropout", "fold_weights",
+                                                  "eliminate_identity", "fold_batch_norm",   "fuse_cpu_kernels",
+                                                  "eliminate_dead",     "infer_shapes"};
   return passes;
 }
 
