@@ -1,0 +1,205 @@
+// Every pass: a small graph before, its text after; the outputs stay the same; a second run changes nothing.
+#include "quench/pass.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "quench/error.h"
+#include "quench/executor.h"
+#include "quench/op.h"
+
+namespace quench {
+namespace {
+
+std::vector<std::string> ops_of(const Graph& graph) {
+  std::vector<std::string> ops;
+  for (const auto& node : graph.nodes()) ops.push_back(node->op());
+  return ops;
+}
+using Ops = std::vector<std::string>;
+
+at::Tensor run(const Graph& graph, const at::Tensor& x) { return Executor(graph).run({RtValue(x)})[0].tensor(); }
+
+// Runs one pass twice; checks that the second run changes nothing and the outputs are close to before.
+int run_pass(Graph& graph, const std::string& name, const at::Tensor& x, double tolerance = 0.0) {
+  const at::Tensor before = run(graph, x);
+  infer_shapes(graph);
+  const int changes = run_passes(graph, {name})[0].changes;
+  EXPECT_EQ(run_passes(graph, {name})[0].changes, 0) << name << " is not idempotent";
+  const at::Tensor after = run(graph, x);
+  EXPECT_TRUE(at::allclose(after, before, tolerance, tolerance)) << (after - before).abs().max();
+  return changes;
+}
+
+TEST(FoldConstants, ComputesWhatDependsOnConstantsAlone) {
+  Graph graph = parse_graph(R"(graph "g" {
+    input %x : float[2, 3]
+    const %a : float[3] = {1.0, 2.0, 3.0}
+    const %b : float[3] = {0.5, 0.5, 0.5}
+    %c = Add "c" (%a, %b) : float[3]
+    %y = Mul "y" (%x, %c) : float[2, 3]
+    output %y
+  })");
+  EXPECT_EQ(run_pass(graph, "fold_constants", at::randn({2, 3})), 1);
+  EXPECT_EQ(ops_of(graph), Ops{"Mul"});
+  EXPECT_TRUE(at::equal(graph.value("c").tensor(), at::tensor({1.5F, 2.5F, 3.5F})));
+}
+
+TEST(FoldConstants, LeavesParametersToTrainingAndFoldWeightsTakesThem) {
+  const std::string text = R"(graph "g" {
+    input %x : float[2, 3]
+    param %w : float[3] = {1.0, 2.0, 3.0}
+    %n = Neg "n" (%w) : float[3]
+    %y = Mul "y" (%x, %n) : float[2, 3]
+    output %y
+  })";
+  Graph kept = parse_graph(text), folded = parse_graph(text);
+  EXPECT_EQ(run_pass(kept, "fold_constants", at::randn({2, 3})), 0);
+  EXPECT_EQ(run_pass(folded, "fold_weights", at::randn({2, 3})), 1);
+}
+
+TEST(FoldConstants, TakesShapesThatAreKnownToTheNumber) {
+  Graph graph = parse_graph(R"(graph "g" {
+    input %x : float[2, 3]
+    %s = Shape "s" (%x) : int64[2]
+    %y = Reshape "y" (%x, %s) : float[2, 3]
+    output %y
+  })");
+  EXPECT_EQ(run_pass(graph, "fold_constants", at::randn({2, 3})), 1);
+  EXPECT_EQ(ops_of(graph), Ops{"Reshape"});
+}
+
+TEST(EliminateIdentity, KeepsTheNameOfAGraphOutput) {
+  Graph graph = parse_graph(R"(graph "g" {
+    input %x : float[2]
+    %a = Relu "a" (%x) : float[2]
+    %y = Identity "y" (%a) : float[2]
+    output %y
+  })");
+  EXPECT_EQ(run_pass(graph, "eliminate_identity", at::randn({2})), 1);
+  EXPECT_EQ(graph.outputs()[0]->name(), "y");
+  EXPECT_EQ(graph.outputs()[0]->producer()->op(), "Relu");
+}
+
+TEST(EliminateIdentity, KeepsOneBetweenAGraphInputAndAGraphOutput) {
+  Graph graph = parse_graph(R"(graph "g" {
+    input %x : float[2]
+    %y = Identity "y" (%x) : float[2]
+    output %y
+  })");
+  EXPECT_EQ(run_pass(graph, "eliminate_identity", at::randn({2})), 0);
+}
+
+TEST(EliminateDropout, LeavesOneWhoseMaskIsUsed) {
+  Graph graph = parse_graph(R"(graph "g" {
+    input %x : float[2]
+    %a, %m = Dropout "a" (%x) : float[2], bool[2]
+    %b = Dropout "b" (%a) : float[2]
+    %y = Relu "y" (%b) : float[2]
+    output %y
+    output %m
+  })");
+  EXPECT_EQ(run_pass(graph, "eliminate_dropout", at::randn({2})), 1);
+  EXPECT_EQ(ops_of(graph), (Ops{"Dropout", "Relu"}));
+}
+
+TEST(EliminateDead, RemovesChainsAndConstantsThatNothingUses) {
+  Graph graph = parse_graph(R"(graph "g" {
+    input %x : float[2]
+    const %c : float[2] = {1.0, 2.0}
+    %a = Add "a" (%x, %c) : float[2]
+    %b = Relu "b" (%a) : float[2]
+    %y = Relu "y" (%x) : float[2]
+    output %y
+  })");
+  EXPECT_EQ(run_pass(graph, "eliminate_dead", at::randn({2})), 3);
+  EXPECT_EQ(ops_of(graph), Ops{"Relu"});
+  EXPECT_TRUE(graph.constants().empty());
+}
+
+// layer -> BatchNormalization -> Relu, with random tensors.
+Graph with_batch_norm(const std::string& op, const at::Tensor& weight, std::int64_t channels, std::int64_t group,
+                      bool bias) {
+  at::manual_seed(1);
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat));
+  std::vector<Value*> inputs = {&x, &graph.add_constant("w", weight)};
+  if (bias) inputs.push_back(&graph.add_constant("b", at::randn({channels})));
+  Node& layer = graph.add(op, "layer", inputs);
+  if (op == "Gemm")
+    layer.attrs["transB"] = std::int64_t{1};
+  else
+    layer.attrs["group"] = group;
+  Node& bn =
+      graph.add("BatchNormalization", "bn",
+                {&layer.output(), &graph.add_constant("g", at::rand({channels}) + 0.5),
+                 &graph.add_constant("beta", at::randn({channels})), &graph.add_constant("m", at::randn({channels})),
+                 &graph.add_constant("v", at::rand({channels}) + 0.1)});
+  graph.add_output(graph.add("Relu", "y", {&bn.output()}).output());
+  return graph;
+}
+
+// Each output is a sum of at most 72 products; refolding reorders nothing but rounds each weight and the
+// bias once more: a few units in the last place of values up to about 100.
+constexpr double kFoldTolerance = 1e-5;
+
+TEST(FoldBatchNorm, FoldsIntoConvConvTransposeAndGemm) {
+  Graph conv = with_batch_norm("Conv", at::randn({6, 4, 3, 3}), 6, 1, false);
+  EXPECT_EQ(run_pass(conv, "fold_batch_norm", at::randn({2, 4, 8, 8}), kFoldTolerance), 1);
+  EXPECT_EQ(ops_of(conv), (Ops{"Conv", "Relu"}));
+  Graph grouped = with_batch_norm("Conv", at::randn({6, 2, 3, 3}), 6, 2, true);
+  EXPECT_EQ(run_pass(grouped, "fold_batch_norm", at::randn({2, 4, 8, 8}), kFoldTolerance), 1);
+  Graph transposed = with_batch_norm("ConvTranspose", at::randn({4, 3, 3, 3}), 6, 2, true);
+  EXPECT_EQ(run_pass(transposed, "fold_batch_norm", at::randn({2, 4, 8, 8}), kFoldTolerance), 1);
+  Graph gemm = with_batch_norm("Gemm", at::randn({6, 5}), 6, 1, true);
+  EXPECT_EQ(run_pass(gemm, "fold_batch_norm", at::randn({2, 5}), kFoldTolerance), 1);
+}
+
+TEST(FoldBatchNorm, LeavesAConvWithTwoUsersAlone) {
+  Graph graph = with_batch_norm("Conv", at::randn({6, 4, 3, 3}), 6, 1, false);
+  graph.add_output(graph.value("layer"));
+  EXPECT_EQ(run_pass(graph, "fold_batch_norm", at::randn({2, 4, 8, 8})), 0);
+}
+
+TEST(FoldBatchNorm, LeavesTheTensorsOfTheirOwnerAlone) {
+  const at::Tensor weight = at::randn({6, 4, 3, 3}), before = weight.clone();
+  Graph graph = with_batch_norm("Conv", weight, 6, 1, false);
+  run_passes(graph, {"fold_batch_norm"});
+  EXPECT_TRUE(at::equal(weight, before));
+}
+
+TEST(FuseCpuKernels, FusesResidualAndActivation) {
+  at::manual_seed(2);
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {Dim::symbol("N"), 4, 8, 8}));
+  Value& w1 = graph.add_constant("w1", at::randn({4, 4, 3, 3}));
+  Value& w2 = graph.add_constant("w2", at::randn({4, 4, 1, 1}));
+  const std::vector<std::int64_t> pads = {1, 1, 1, 1};
+  Node& c1 = graph.add("Conv", "c1", {&x, &w1, &graph.add_constant("b1", at::randn({4}))});
+  c1.attrs["pads"] = pads;
+  Node& clip = graph.add("Clip", "clip",
+                         {&c1.output(), &graph.add_constant("lo", at::scalar_tensor(0.0F)),
+                          &graph.add_constant("hi", at::scalar_tensor(6.0F))});
+  Node& c2 = graph.add("Conv", "c2", {&clip.output(), &w2});
+  Node& add = graph.add("Add", "add", {&x, &c2.output()});
+  graph.add_output(graph.add("Relu", "y", {&add.output()}).output());
+  EXPECT_EQ(run_pass(graph, "fuse_cpu_kernels", at::randn({3, 4, 8, 8}), 1e-5), 2);
+  EXPECT_EQ(ops_of(graph), (Ops{"quench.FusedConv", "quench.FusedConv"}));
+  EXPECT_EQ(graph.outputs()[0]->name(), "y");
+  EXPECT_EQ(graph.find_node("c2.fused")->inputs().size(), 4U);
+}
+
+TEST(RunPasses, NamesThePassInAnError) {
+  Graph graph;
+  try {
+    run_passes(graph, {"fold_batchnorm"});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("unknown pass 'fold_batchnorm'; did you mean 'fold_batch_norm'?"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace quench
