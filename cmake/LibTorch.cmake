@@ -28,6 +28,7 @@ if(QUENCH_CUDA STREQUAL "ON" OR
   set(QUENCH_WITH_CUDA TRUE)
   target_link_libraries(quench_torch INTERFACE
     -Wl,--no-as-needed "${QUENCH_TORCH}/lib/libtorch_cuda.so" "${QUENCH_TORCH}/lib/libc10_cuda.so" -Wl,--as-needed)
+  target_include_directories(quench_torch SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
   target_compile_definitions(quench_torch INTERFACE QUENCH_WITH_CUDA)
 else()
   set(QUENCH_WITH_CUDA FALSE)

@@ -10,6 +10,7 @@
 #include "quench/error.h"
 #include "quench/executor.h"
 #include "quench/npz.h"
+#include "quench/registry.h"
 #include "report/model_summary.h"
 
 namespace quench {
