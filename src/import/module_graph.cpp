@@ -95,7 +95,7 @@ class GraphMaker {
 
   void read_size(std::size_t at) {
     const TraceNode& node = first_.nodes[at];
-    const auto& axis = std::get<AtenInt>(argument(node.inputs[1], at));
+    const auto axis = std::get<AtenInt>(argument(node.inputs[1], at));
     auto* value = std::get<Value*>(argument(node.inputs[0], at));
     AtenInt size;
     size.source = value;

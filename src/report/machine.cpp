@@ -28,7 +28,7 @@ std::vector<std::string> engines() {
 std::vector<std::string> cuda_devices() {
   std::vector<std::string> names;
 #ifdef QUENCH_WITH_CUDA
-  for (int i = 0; i < static_cast<int>(at::globalContext().deviceCount(at::kCUDA)); ++i)
+  for (int i = 0; i < static_cast<int>(at::cuda::device_count()); ++i)
     names.emplace_back(at::cuda::getDeviceProperties(static_cast<c10::DeviceIndex>(i))->name);
 #endif
   return names;

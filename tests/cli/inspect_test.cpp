@@ -13,8 +13,11 @@ TEST(Inspect, ShowsNodesAndTotals) {
                            "MACs        30,720 (at N=1)", "Conv 1, Flatten 1, GlobalAveragePool 1"})
     EXPECT_NE(outcome.out.find(part), std::string::npos) << part << " in\n" << outcome.out;
   std::istringstream lines(outcome.out);
-  for (std::string line; std::getline(lines, line);)
-    if (line.rfind("model ", 0) != 0) EXPECT_LE(line.size(), 140U) << line;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("model ", 0) != 0) {
+      EXPECT_LE(line.size(), 140U) << line;
+    }
+  }
 }
 
 TEST(Inspect, PrintsOneJsonObject) {
