@@ -39,6 +39,9 @@ template <typename... Parts>
   throw Error(concat(parts...));
 }
 
+// What an exception says, without the C++ stack that LibTorch's errors carry behind it.
+std::string plain_message(const std::exception& error);
+
 // Runs `body`; any exception leaves as a quench::Error with the context line added. `describe` is
 // called only on the way out.
 template <typename Body, typename Describe>
@@ -49,7 +52,7 @@ auto with_context(Describe&& describe, Body&& body) -> decltype(body()) {
     error.add_context(describe());
     throw;
   } catch (const std::exception& error) {
-    throw Error(error.what()).add_context(describe());
+    throw Error(plain_message(error)).add_context(describe());
   }
 }
 

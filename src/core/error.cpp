@@ -9,4 +9,12 @@ Error& Error::add_context(const std::string& line) {
   return *this;
 }
 
+std::string plain_message(const std::exception& error) {
+  std::string text = error.what();
+  const std::size_t stack = text.find("\nException raised from ");
+  if (stack != std::string::npos) text.resize(stack);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
 }  // namespace quench

@@ -81,9 +81,12 @@ std::vector<RtValue> fused_conv(const Node& node, const Inputs& in, ExecContext&
 
 void fused_conv_shape(Node& node) { OpRegistry::instance().get("Conv").shapes(node); }
 
+int first_axis(const Node&) { return 0; }
+
 OpTraits fused_conv_traits() {
   OpTraits traits;
   traits.weight_slot = 1;
+  traits.weight_axis = first_axis;
   traits.bias_slot = 2;
   return traits;
 }
