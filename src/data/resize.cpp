@@ -1,8 +1,9 @@
 // resize_bilinear: a triangle filter as wide as the step between output pixels, rows first, then columns,
-// in fixed point of 22 bits with 8-bit results in between: the arithmetic of Pillow's BILINEAR (to version 11;
-// 13 swaps the two steps where that is quicker, which moves some bytes by one), which is
-// what torchvision does to pictures.
+// in fixed point of 22 bits with 8-bit results in between: the arithmetic of Pillow's BILINEAR, which is what
+// torchvision does to pictures. (To version 11; 13 swaps the two steps where that is quicker, which moves
+// some bytes by one.)
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "data/image.h"
@@ -52,21 +53,24 @@ Filter triangle_filter(std::int64_t from, std::int64_t to) {
 std::uint8_t rounded(std::int32_t sum) { return static_cast<std::uint8_t>(std::clamp(sum >> kFractionBits, 0, 255)); }
 constexpr std::int32_t kHalf = 1 << (kFractionBits - 1);
 
+// The number of channels is known to the compiler: three sums stay in registers.
+template <int kChannels>
 Image resize_rows(const Image& image, std::int64_t width) {
   const Filter filter = triangle_filter(image.width, width);
-  Image result(image.height, width, image.channels);
+  Image result(image.height, width, kChannels);
   std::uint8_t* to = result.bytes.data();
   for (std::int64_t row = 0; row < image.height; ++row) {
-    const std::uint8_t* line = image.bytes.data() + row * image.width * image.channels;
+    const std::uint8_t* line = image.bytes.data() + row * image.width * kChannels;
     for (std::int64_t i = 0; i < width; ++i) {
       const auto at = static_cast<std::size_t>(i);
       const std::int32_t* weights = filter.weights.data() + i * filter.width;
-      for (std::int64_t c = 0; c < image.channels; ++c) {
-        const std::uint8_t* from = line + filter.first[at] * image.channels + c;
-        std::int32_t sum = kHalf;
-        for (std::int64_t k = 0; k < filter.count[at]; ++k) sum += from[k * image.channels] * weights[k];
-        *to++ = rounded(sum);
+      const std::uint8_t* from = line + filter.first[at] * kChannels;
+      std::array<std::int32_t, kChannels> sums;
+      sums.fill(kHalf);
+      for (std::int64_t k = 0; k < filter.count[at]; ++k) {
+        for (std::size_t c = 0; c < kChannels; ++c) sums[c] += *from++ * weights[k];
       }
+      for (const std::int32_t sum : sums) *to++ = rounded(sum);
     }
   }
   return result;
@@ -96,7 +100,7 @@ Image resize_bilinear(const Image& image, std::int64_t height, std::int64_t widt
   check_image_size(height, width);
   check_image_size(image.height, width);  // the picture between the two steps
   if (image.width == width) return image.height == height ? image : resize_columns(image, height);
-  const Image narrow = resize_rows(image, width);
+  const Image narrow = image.channels == 1 ? resize_rows<1>(image, width) : resize_rows<3>(image, width);
   return narrow.height == height ? narrow : resize_columns(narrow, height);
 }
 
