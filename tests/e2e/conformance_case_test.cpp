@@ -1,0 +1,147 @@
+#include "e2e/conformance_case.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "graph/tensor_types.h"
+#include "import/onnx_tensor.h"
+#include "ops/convert.h"
+#include "quench/error.h"
+#include "quench/executor.h"
+#include "quench/export.h"
+#include "quench/import.h"
+#include "quench/op.h"
+
+namespace quench {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The bounds of ONNX's own backend test.
+constexpr double kRelative = 1e-3, kAbsolute = 1e-7;
+
+std::string compare_tensors(const RtValue& expected, const RtValue& actual, bool shape_only) {
+  if (expected.dtype() != actual.dtype())
+    return concat("is ", name_of(actual.dtype()), ", expected ", name_of(expected.dtype()));
+  const Dims wanted = dims_of(expected.tensor()), found = dims_of(actual.tensor());
+  if (wanted != found) return concat("has the shape ", text_of(found), ", expected ", text_of(wanted));
+  if (shape_only || expected.tensor().numel() == 0) return "";
+  if (!is_floating(expected.dtype()))
+    return at::equal(expected.tensor(), actual.tensor()) ? "" : "has other elements than expected";
+  const at::Tensor a = decode(actual).to(at::kDouble), b = decode(expected).to(at::kDouble);
+  if (at::allclose(a, b, kRelative, kAbsolute, true)) return "";
+  const at::Tensor gap = at::where(at::isclose(a, b, kRelative, kAbsolute, true), at::zeros_like(a), (a - b).abs());
+  return concat("differs by ", gap.max().item<double>(), " in ", gap.ne(0).sum().item<std::int64_t>(), " of ",
+                gap.numel(), " elements");
+}
+
+std::string compare_values(const RtValue& expected, const RtValue& actual, bool shape_only) {
+  if (expected.is_none() || actual.is_none())
+    return expected.is_none() == actual.is_none() ? "" : "is empty where a value is expected, or the other way round";
+  if (expected.is_tensor() != actual.is_tensor()) return "is a tensor where a sequence is expected, or the reverse";
+  if (expected.is_tensor()) return compare_tensors(expected, actual, shape_only);
+  if (expected.elements().size() != actual.elements().size())
+    return concat("has ", actual.elements().size(), " elements, expected ", expected.elements().size());
+  for (std::size_t i = 0; i < expected.elements().size(); ++i) {
+    const std::string found = compare_values(expected.elements()[i], actual.elements()[i], shape_only);
+    if (!found.empty()) return concat("element ", i, " ", found);
+  }
+  return "";
+}
+
+// What shape inference said of a value must be true of it.
+std::string compare_type(const TypeInfo& inferred, const RtValue& actual) {
+  if (!actual.is_tensor() || !inferred.is_tensor()) return "";
+  const TypeInfo found = actual.type();
+  bool fits = inferred.dtype == DType::kUndefined || inferred.dtype == found.dtype;
+  if (inferred.dims) {
+    fits = fits && inferred.dims->size() == found.dims->size();
+    for (std::size_t i = 0; fits && i < found.dims->size(); ++i)
+      fits = !(*inferred.dims)[i].is_number() || (*inferred.dims)[i] == (*found.dims)[i];
+  }
+  return fits ? "" : concat("was inferred to be ", inferred.text(), " but is ", found.text());
+}
+
+// Elements that inference claims to know, of integer vectors.
+std::string compare_contents(const Value& value, const RtValue& actual) {
+  if (!value.contents || !actual.is_tensor()) return "";
+  const std::vector<std::int64_t> found = integers_of(actual.tensor());
+  bool fits = found.size() == value.contents->size();
+  for (std::size_t i = 0; fits && i < found.size(); ++i)
+    fits = !(*value.contents)[i].is_number() || (*value.contents)[i].number() == found[i];
+  return fits ? ""
+              : concat("was inferred to hold ", text_of(*value.contents), " but holds ",
+                       text_of(Dims(found.begin(), found.end())));
+}
+
+bool is_random(const Graph& graph) {
+  for (const auto& node : graph.nodes()) {
+    if (entry_of(*node).traits.random) return true;
+    for (const auto& [key, attr] : node->attrs)
+      if (const auto* body = std::get_if<GraphPtr>(&attr); body && is_random(**body)) return true;
+  }
+  return false;
+}
+
+// Older suites keep bfloat16 tensors as the uint16 of the same bits.
+RtValue read_value(const fs::path& path, const TypeInfo& type) {
+  const RtValue value = read_onnx_value(path.string(), type);
+  const bool is_bfloat16 = value.is_tensor() && value.dtype() == DType::kUint16 && type.dtype == DType::kBfloat16;
+  return is_bfloat16 ? RtValue(value.tensor().view(at::kBFloat16)) : value;
+}
+
+std::vector<RtValue> read_values(const fs::path& folder, const char* kind, const std::vector<Value*>& values) {
+  std::vector<RtValue> result;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    result.push_back(read_value(folder / concat(kind, "_", i, ".pb"), values[i]->type()));
+  return result;
+}
+
+std::string run_data_set(const Graph& graph, const fs::path& folder) {
+  std::string wrong_type;
+  Executor executor(graph);
+  executor.on_every_value([&](const Value& value, RtValue& result) {
+    std::string found = compare_type(value.type(), result);
+    if (found.empty()) found = compare_contents(value, result);
+    if (!found.empty() && wrong_type.empty()) wrong_type = concat("'", value.name(), "' ", found);
+    return Next::kContinue;
+  });
+  const std::vector<RtValue> actual = executor.run(read_values(folder, "input", graph.inputs()));
+  const std::vector<RtValue> expected = read_values(folder, "output", graph.outputs());
+  // Random results are checked for type and shape alone.
+  const bool shape_only = is_random(graph);
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    const std::string found = compare_values(expected[i], actual[i], shape_only);
+    if (!found.empty()) return concat("output '", graph.outputs()[i]->name(), "' ", found);
+  }
+  return wrong_type;
+}
+
+std::string round_trip(const Graph& graph) {
+  ExportOptions options;
+  const auto opset = graph.source.opsets.find("");
+  if (opset != graph.source.opsets.end()) options.opset = std::max(options.opset, opset->second);
+  const Graph again = import_onnx_bytes(export_onnx_bytes(graph, options));
+  return to_text(again) == to_text(graph) ? "" : "is another graph after export and import";
+}
+
+}  // namespace
+
+std::string run_conformance_case(const std::string& folder) {
+  try {
+    const Graph graph = import_onnx((fs::path(folder) / "model.onnx").string());
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      if (!entry.is_directory()) continue;
+      const std::string found = run_data_set(graph, entry.path());
+      if (!found.empty()) return found;
+    }
+    return round_trip(graph);
+  } catch (const std::exception& error) {
+    const std::string text = error.what();
+    return text.substr(0, text.find('\n'));
+  }
+}
+
+}  // namespace quench
