@@ -69,7 +69,7 @@ std::vector<RtValue> fused_conv(const Node& node, const Inputs& in, ExecContext&
   }
   using ConvAdd =
       at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, const OptionalTensor&, at::IntArrayRef,
-                 at::IntArrayRef, at::IntArrayRef, std::int64_t, std::string_view, const std::optional<at::Scalar>&,
+                 at::IntArrayRef, at::IntArrayRef, std::int64_t, std::string_view, std::optional<at::Scalar>,
                  std::optional<std::string_view>, Scalars, std::optional<std::string_view>);
   static const auto conv_add = find_op("mkldnn::_convolution_pointwise", "binary").typed<ConvAdd>();
   const at::Tensor residual = in[3].tensor().contiguous(at::MemoryFormat::ChannelsLast);

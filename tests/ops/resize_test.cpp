@@ -9,7 +9,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-at::Tensor resize(const at::Tensor& x, const std::vector<float>& scales, Attrs attrs) {
+at::Tensor resize_by(const at::Tensor& x, const std::vector<float>& scales, Attrs attrs) {
   return run_checked("Resize", {x, RtValue(), at::tensor(scales)}, attrs);
 }
 
@@ -20,17 +20,17 @@ at::Tensor resize_to(const at::Tensor& x, const Ints& sizes, Attrs attrs) {
 TEST(Resize, NearestRepeatsElements) {
   const at::Tensor x = at::randn({1, 2, 3, 4});
   const at::Tensor expected = at::upsample_nearest2d(x, {6, 12});
-  EXPECT_TRUE(at::equal(resize(x, {1, 1, 2, 3}, {}), expected));
-  EXPECT_TRUE(at::equal(resize(x.to(at::kDouble).to(at::kInt), {1, 1, 2, 3}, {}), expected.to(at::kInt)));
-  EXPECT_TRUE(
-      at::equal(resize(x, {1, 1, 2, 3}, {{"coordinate_transformation_mode", "asymmetric"}, {"nearest_mode", "floor"}}),
-                expected));
+  EXPECT_TRUE(at::equal(resize_by(x, {1, 1, 2, 3}, {}), expected));
+  EXPECT_TRUE(at::equal(resize_by(x.to(at::kDouble).to(at::kInt), {1, 1, 2, 3}, {}), expected.to(at::kInt)));
+  EXPECT_TRUE(at::equal(
+      resize_by(x, {1, 1, 2, 3}, {{"coordinate_transformation_mode", "asymmetric"}, {"nearest_mode", "floor"}}),
+      expected));
 }
 
 TEST(Resize, NearestModesDifferWhereTheyShould) {
   const at::Tensor x = at::arange(4, at::kFloat).reshape({1, 1, 1, 4});
   const auto row = [&](const char* mode) {
-    return resize(x, {1, 1, 1, 2}, {{"coordinate_transformation_mode", "half_pixel"}, {"nearest_mode", mode}})
+    return resize_by(x, {1, 1, 1, 2}, {{"coordinate_transformation_mode", "half_pixel"}, {"nearest_mode", mode}})
         .flatten();
   };
   EXPECT_TRUE(at::equal(row("floor"), at::tensor({0.0F, 0.0F, 0.0F, 1.0F, 1.0F, 2.0F, 2.0F, 3.0F})));
