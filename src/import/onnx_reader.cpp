@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using quench_onnx::ModelProto;
 
-constexpr std::int64_t kOldestOpset = 7, kNewestOpset = 28;
+constexpr std::int64_t kOldestOpset = 1, kNewestOpset = 28;
 
 void parse(google::protobuf::io::ZeroCopyInputStream& bytes, ModelProto& model) {
   google::protobuf::io::CodedInputStream stream(&bytes);
