@@ -22,6 +22,7 @@ TEST(OpContract, EveryEntryIsComplete) {
 
 // The result of an op on one float tensor; nothing where it needs more than that.
 std::optional<at::Tensor> try_op(const std::string& name, const at::Tensor& x) {
+  if (name == "Not") return std::nullopt;  // of bools alone
   try {
     CheckedOp run{name, {}};
     if (name == "MaxPool" || name == "AveragePool" || name == "LpPool")
