@@ -90,10 +90,19 @@ at::Tensor low_bits(const at::Tensor& values, DType to) {
   return at::where(code.ge(count / 2), code - count, code).to(at::kChar);
 }
 
+// What rounds beyond the greatest number: half a step above it, which itself rounds to even.
+at::Tensor overflows(const at::Tensor& x, DType to) {
+  if (to == DType::kFloat8E4M3Fn) return x.abs() > 464;
+  return x.abs() >= (to == DType::kFloat8E4M3Fnuz ? 248 : 61440);
+}
+
+// LibTorch's own conversion of what overflows differs between its vectorised and its plain loops.
 at::Tensor encode_float8(const at::Tensor& values, DType to, bool saturate) {
-  at::Tensor x = values.to(at::kFloat);
-  if (saturate) x = x.clamp(-greatest_of(to), greatest_of(to));
-  return x.to(scalar_type_of(to));
+  const at::Tensor x = values.to(at::kFloat);
+  const at::Tensor kept = x.clamp(-greatest_of(to), greatest_of(to));
+  if (saturate) return kept.to(scalar_type_of(to));
+  const float beyond = to == DType::kFloat8E5M2 ? HUGE_VALF : NAN;
+  return at::where(overflows(x, to), at::copysign(at::full_like(x, beyond), x), kept).to(scalar_type_of(to));
 }
 
 }  // namespace

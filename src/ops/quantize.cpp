@@ -98,10 +98,16 @@ void dynamic_shapes(Node& node) {
   set_type(node, 2, DType::kUint8, Dims{});
 }
 
+OpTraits quantizing() {
+  OpTraits traits;
+  traits.quantizes = true;
+  return traits;
+}
+
 }  // namespace
 
-QUENCH_REGISTER_OP("QuantizeLinear", quantize_linear, quantize_shapes, OpTraits{}, "float -> integer or float8 codes")
-QUENCH_REGISTER_OP("DequantizeLinear", dequantize_linear, dequantize_shapes, OpTraits{}, "codes -> float")
+QUENCH_REGISTER_OP("QuantizeLinear", quantize_linear, quantize_shapes, quantizing(), "float -> integer or float8 codes")
+QUENCH_REGISTER_OP("DequantizeLinear", dequantize_linear, dequantize_shapes, quantizing(), "codes -> float")
 QUENCH_REGISTER_OP("DynamicQuantizeLinear", dynamic_quantize, dynamic_shapes, OpTraits{},
                    "float -> uint8 codes by its own range")
 
