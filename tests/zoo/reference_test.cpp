@@ -25,7 +25,7 @@ std::string data_file(const std::string& name) {
   const std::filesystem::path folder =
       given ? std::filesystem::path(given)
             : std::filesystem::path(tests ? tests : "tests/data") / "../../../shared/data";
-  const std::filesystem::path path = folder / name;
+  const std::filesystem::path path = (folder / name).lexically_normal();  // tests/data itself need not exist
   return std::filesystem::exists(path) ? path.string() : "";
 }
 
