@@ -16,7 +16,7 @@ double source(const ResampleAxis& axis, const std::string& mode, double x) {
     return in / 2 * (1 - adjustment) + (x + 0.5) / axis.scale - 0.5;
   }
   if (mode == "pytorch_half_pixel") return axis.out > 1 ? (x + 0.5) / axis.scale - 0.5 : 0.0;
-  if (mode == "align_corners") return axis.out > 1 ? x * (in - 1) / (out - 1) : 0.0;
+  if (mode == "align_corners") return axis.out > 1 ? x * (in - 1) / (resized_length(axis) - 1) : 0.0;
   if (mode == "asymmetric") return x / axis.scale;
   if (mode == "tf_half_pixel_for_nn") return (x + 0.5) / axis.scale;
   if (mode == "tf_crop_and_resize") {
@@ -47,6 +47,11 @@ double kernel(double distance, const ResampleRule& rule) {
 }
 
 }  // namespace
+
+double resized_length(const ResampleAxis& axis) {
+  const double length = static_cast<double>(axis.in) * axis.scale, whole = std::round(length);
+  return std::abs(length - whole) < 1e-5 * whole ? whole : length;  // a scale of 1/3 is not exact
+}
 
 std::vector<double> resample_coordinates(const ResampleAxis& axis, const ResampleRule& rule) {
   std::vector<double> result;

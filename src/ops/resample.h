@@ -20,6 +20,8 @@ struct ResampleRule {
   bool antialias = false;
 };
 
+// in * scale: what ONNX's align_corners calls the resized length, though out is that rounded down.
+double resized_length(const ResampleAxis& axis);
 // The input coordinate of every output element.
 std::vector<double> resample_coordinates(const ResampleAxis& axis, const ResampleRule& rule);
 // Nearest mode: the input element of every output element.

@@ -130,7 +130,9 @@ at::Tensor resize_nearest(at::Tensor x, const std::vector<ResampleAxis>& plan, c
 bool has_direct_linear(const at::Tensor& x, const std::vector<ResampleAxis>& plan, const ResampleRule& rule) {
   if (rule.mode != "linear" || rule.antialias || rule.exclude_outside || !is_image(x, plan, rule)) return false;
   if (rule.coordinates == "pytorch_half_pixel") return plan[2].out > 1 && plan[3].out > 1;
-  return rule.coordinates == "half_pixel" || rule.coordinates == "align_corners";
+  if (rule.coordinates == "half_pixel") return true;
+  const auto is_whole = [](const ResampleAxis& axis) { return resized_length(axis) == static_cast<double>(axis.out); };
+  return rule.coordinates == "align_corners" && is_whole(plan[2]) && is_whole(plan[3]);
 }
 
 at::Tensor resize_smooth(const at::Tensor& x, const std::vector<ResampleAxis>& plan, const ResampleRule& rule) {

@@ -61,6 +61,14 @@ TEST(Resize, MatricesEqualTheDirectKernel) {
   EXPECT_LT(distance(direct, volume), 1e-12);
 }
 
+// A length of 4 * 0.8 = 3.2 is cut to 3 elements, but the corners are aligned by 3.2: so ONNX's own cases say.
+TEST(Resize, AlignsCornersByTheUncutLength) {
+  const at::Tensor x = at::arange(4, at::kDouble).reshape({1, 1, 1, 4});
+  const Attrs attrs{{"mode", "linear"}, {"coordinate_transformation_mode", "align_corners"}};
+  const double step = 3 / (4 * static_cast<double>(0.8F) - 1);
+  EXPECT_LT(distance(resize_by(x, {1, 1, 1, 0.8F}, attrs).flatten(), at::arange(3, at::kDouble) * step), 1e-9);
+}
+
 TEST(Resize, WeightsSumToOneInEveryMode) {
   for (const char* mode : {"linear", "cubic"})
     for (const bool antialias : {false, true})
