@@ -130,6 +130,7 @@ void GraphEncoder::encode_attributes(const Node& node, NodeProto& proto) const {
     auto& attribute = *proto.add_attribute();
     attribute.set_name(key);
     if (const auto* body = std::get_if<GraphPtr>(&attr)) {
+      QUENCH_CHECK(*body, node.where(), ": attribute '", key, "' holds no graph");
       attribute.set_type(quench_onnx::AttributeProto::GRAPH);
       GraphEncoder(**body, this, store_).encode(&node, *attribute.mutable_g());
     } else if (const auto* bodies = std::get_if<std::vector<GraphPtr>>(&attr)) {
@@ -215,7 +216,7 @@ std::set<std::string> domains_of(const Graph& graph) {
   for (const auto& node : graph.nodes()) {
     domains.insert(domain_of(node->op()));
     for (const auto& [key, attr] : node->attrs) {
-      if (const auto* body = std::get_if<GraphPtr>(&attr)) domains.merge(domains_of(**body));
+      if (const auto* body = std::get_if<GraphPtr>(&attr); body && *body) domains.merge(domains_of(**body));
       if (const auto* bodies = std::get_if<std::vector<GraphPtr>>(&attr))
         for (const GraphPtr& each : *bodies) domains.merge(domains_of(*each));
     }

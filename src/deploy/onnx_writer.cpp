@@ -74,7 +74,7 @@ std::int64_t total_bytes(const Graph& graph) {
   for (const Value* value : graph.constants()) bytes += file_size(value->tensor(), value->dtype());
   for (const auto& node : graph.nodes())
     for (const auto& [key, attr] : node->attrs)
-      if (const auto* body = std::get_if<GraphPtr>(&attr)) bytes += total_bytes(**body);
+      if (const auto* body = std::get_if<GraphPtr>(&attr); body && *body) bytes += total_bytes(**body);
   return bytes;
 }
 
