@@ -95,7 +95,7 @@ class Node {
   const std::vector<Value*>& inputs() const { return inputs_; }    // null where an optional input is absent
   const std::vector<Value*>& outputs() const { return outputs_; }  // null where an optional output is not wanted
   Value* input(int slot) const;                                    // null when absent or past the end
-  Value& output(int index = 0) const { return *outputs_.at(static_cast<std::size_t>(index)); }
+  Value& output(int index = 0) const;                              // throws when it is not wanted
 
   std::map<std::string, Attr> attrs;
   std::map<std::string, std::string> metadata;  // ONNX's metadata_props of the node

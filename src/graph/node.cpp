@@ -58,6 +58,12 @@ Value* Node::input(int slot) const {
   return slot >= 0 && slot < static_cast<int>(inputs_.size()) ? inputs_[static_cast<std::size_t>(slot)] : nullptr;
 }
 
+Value& Node::output(int index) const {
+  Value* value = outputs_.at(static_cast<std::size_t>(index));
+  QUENCH_CHECK(value, where(), " leaves out its output ", index);
+  return *value;
+}
+
 std::int64_t Node::get_int(const std::string& attr, std::int64_t fallback) const {
   return get_attr(*this, attr, fallback);
 }

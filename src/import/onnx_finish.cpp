@@ -28,12 +28,6 @@ void collect_unsupported(const Graph& graph, Unsupported& result) {
   }
 }
 
-bool is_supported(const Node& node) {
-  Unsupported inside;
-  for_each_body(node, [&](const Graph& body) { collect_unsupported(body, inside); });
-  return inside.empty() && OpRegistry::instance().find(node.op());
-}
-
 // "Foo of domain 'com.x' (node 'a', 'b' and 2 more)"
 std::string describe(const std::string& op, const std::vector<std::string>& nodes) {
   const std::size_t dot = op.rfind('.');
@@ -80,6 +74,12 @@ void infer_types(Graph& graph, const DeclaredTypes& declared) {
 }
 
 }  // namespace
+
+bool is_supported(const Node& node) {
+  Unsupported inside;
+  for_each_body(node, [&](const Graph& body) { collect_unsupported(body, inside); });
+  return inside.empty() && OpRegistry::instance().find(node.op());
+}
 
 DeclaredTypes declared_types(const Graph& graph) {
   DeclaredTypes types;

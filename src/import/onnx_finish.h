@@ -12,6 +12,10 @@ namespace quench {
 
 using DeclaredTypes = std::map<std::string, TypeInfo>;  // of nodes' outputs, by name
 
+// Whether the node's operator has an entry, and those of all nodes in its bodies: only then can its
+// shape function be called.
+bool is_supported(const Node& node);
+
 DeclaredTypes declared_types(const Graph& graph);
 void finish_import(Graph& graph, const DeclaredTypes& declared, const ImportOptions& options);
 

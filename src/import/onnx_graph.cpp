@@ -165,8 +165,9 @@ void GraphBuilder::declare_types(const GraphProto& proto) {
 }
 
 Node& GraphBuilder::add_node(const NodeProto& proto) {
-  Node& node = graph_.add(op_of(proto), name_of(proto), {},
-                          without_trailing_blanks({proto.output().begin(), proto.output().end()}));
+  const std::vector<std::string> outputs = without_trailing_blanks({proto.output().begin(), proto.output().end()});
+  QUENCH_CHECK(!outputs.empty(), "node '", proto.name(), "' (", op_of(proto), ") has no outputs");
+  Node& node = graph_.add(op_of(proto), name_of(proto), {}, outputs);
   for (const auto& entry : proto.metadata_props()) node.metadata[entry.key()] = entry.value();
   node.frozen = node.metadata.erase("quench.frozen") > 0;
   return node;

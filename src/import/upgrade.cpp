@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "import/onnx_finish.h"
 #include "import/upgrade_rule.h"
 #include "quench/error.h"
 #include "quench/op.h"
@@ -73,7 +74,7 @@ void upgrade_bodies(const Node& node, const Opsets& opsets) {
 
 void infer_types(Node& node) {
   const OpEntry* entry = OpRegistry::instance().find(node.op());
-  if (!entry || !entry->shapes) return;
+  if (!entry || !entry->shapes || !is_supported(node)) return;
   with_context([&] { return concat("while inferring the shapes of ", node.where()); }, [&] { entry->shapes(node); });
 }
 

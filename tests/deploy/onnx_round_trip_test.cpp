@@ -211,8 +211,8 @@ std::vector<std::string> real_models() {
 TEST(OnnxRoundTrip, IsTheIdentityOnRealModels) {
   if (real_models().empty()) GTEST_SKIP() << "the real models are not here (set QUENCH_DATA)";
   for (const std::string& path : real_models()) {
-    const Graph first = import_onnx(path, kAny);
-    const Graph second = import_onnx_bytes(export_onnx_bytes(first), "", kAny);
+    const Graph first = import_onnx(path);
+    const Graph second = import_onnx_bytes(export_onnx_bytes(first));
     EXPECT_TRUE(to_text(first) == to_text(second)) << path;
   }
 }
@@ -224,7 +224,7 @@ TEST(OnnxRoundTrip, OfRealModelsSatisfiesTheChecker) {
   if (python.empty()) GTEST_SKIP() << why;
   const TempFolder folder;
   for (const std::string& path : real_models())
-    export_onnx(import_onnx(path, kAny), folder.path(std::filesystem::path(path).filename().string()));
+    export_onnx(import_onnx(path), folder.path(std::filesystem::path(path).filename().string()));
   EXPECT_EQ(checker_complaints(python, folder.path()), "");
 }
 

@@ -135,6 +135,9 @@ TEST(HostileOnnx, MissingNamesAreNamedWithTheNearest) {
   model.mutable_graph()->mutable_node(0)->clear_op_type();
   EXPECT_REFUSED(model, "names no operator");
   model = relu_model();
+  model.mutable_graph()->mutable_node(0)->set_output(0, "");
+  EXPECT_REFUSED(model, "node '' (Relu) has no outputs");
+  model = relu_model();
   model.mutable_graph()->mutable_input(0)->set_name("");
   EXPECT_REFUSED(model, "a value needs a name");
   model = rich_model();
