@@ -30,8 +30,10 @@ TEST(UpgradeBroadcast, GemmNeedNotAsk) {
 
 TEST(UpgradeLegacy, AttributesThatMeantNothingGo) {
   EXPECT_EQ(OneNode("Sigmoid", {{"consumed_inputs", Ints{0}}}).upgraded_from(1), "out = Sigmoid(x)");
-  EXPECT_EQ(OneNode("LSTM", {{1}, {1}, {1}}, {{"output_sequence", integer(1)}}).upgraded_from(1),
-            "out = LSTM(x, y, z)");
+  EXPECT_EQ(OneNode("LSTM", {{5, 1, 3}, {1, 16, 3}, {1, 16, 4}},
+                    {{"output_sequence", integer(1)}, {"hidden_size", integer(4)}})
+                .upgraded_from(1),
+            "out = LSTM(x, y, z) hidden_size=4");
 }
 
 TEST(UpgradeLegacy, TypesWereNames) {

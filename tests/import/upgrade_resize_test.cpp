@@ -47,15 +47,16 @@ TEST(UpgradeResize, TfHalfPixelIsHalfPixelWithAnotherRounding) {
 }
 
 TEST(UpgradeResize, GridSampleModesAreRenamed) {
-  EXPECT_EQ(OneNode("GridSample", {{1}, {1}}, {}).upgraded_from(16), "out = GridSample(x, y) mode=linear");
-  EXPECT_EQ(OneNode("GridSample", {{1}, {1}}, {{"mode", Text("bicubic")}}).upgraded_from(19),
+  EXPECT_EQ(OneNode("GridSample", {{1, 1, 2, 2}, {1, 3, 3, 2}}, {}).upgraded_from(16),
+            "out = GridSample(x, y) mode=linear");
+  EXPECT_EQ(OneNode("GridSample", {{1, 1, 2, 2}, {1, 3, 3, 2}}, {{"mode", Text("bicubic")}}).upgraded_from(19),
             "out = GridSample(x, y) mode=cubic");
-  EXPECT_EQ(OneNode("GridSample", {{1}, {1}}, {{"mode", Text("nearest")}}).upgraded_from(16),
+  EXPECT_EQ(OneNode("GridSample", {{1, 1, 2, 2}, {1, 3, 3, 2}}, {{"mode", Text("nearest")}}).upgraded_from(16),
             "out = GridSample(x, y) mode=nearest");
 }
 
 TEST(UpgradeResize, RoiAlignSaysItsCoordinates) {
-  EXPECT_EQ(OneNode("RoiAlign", {{1}, {1}, {1}}, {}).upgraded_from(10),
+  EXPECT_EQ(OneNode("RoiAlign", {{1, 1, 4, 4}, {2, 4}, {2}}, {}).upgraded_from(10),
             "out = RoiAlign(x, y, z) coordinate_transformation_mode=output_half_pixel");
 }
 

@@ -52,8 +52,8 @@ TEST(UpgradeShape, TileOfOpsetOneNeedsConstants) {
 }
 
 TEST(UpgradeShape, ConcatSaysItsAxis) {
-  EXPECT_EQ(OneNode("Concat", {{2}, {2}}, {}).upgraded_from(3), "out = Concat(x, y) axis=1");
-  EXPECT_EQ(OneNode("Concat", {{2}, {2}}, {{"axis", integer(0)}}).upgraded_from(3), "out = Concat(x, y) axis=0");
+  EXPECT_EQ(OneNode("Concat", {{2, 2}, {2, 2}}, {}).upgraded_from(3), "out = Concat(x, y) axis=1");
+  EXPECT_EQ(OneNode("Concat", {{2, 2}, {2, 2}}, {{"axis", integer(0)}}).upgraded_from(3), "out = Concat(x, y) axis=0");
 }
 
 TEST(UpgradeShape, ScatterIsCalledScatterElements) {
