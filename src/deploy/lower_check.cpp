@@ -38,7 +38,8 @@ bool says_default(const std::string& name, const Attr& attr, const Versions& ver
 void check_attributes(Node& node, const Versions& versions, const OpVersion& now, std::int64_t opset) {
   for (auto at = node.attrs.begin(); at != node.attrs.end();) {
     const std::string& name = at->first;
-    if (!now.attributes.contains(name)) {
+    const bool is_ours = name.rfind("quench.", 0) == 0;  // the writer leaves these out
+    if (!is_ours && !now.attributes.contains(name)) {
       QUENCH_CHECK(says_default(name, at->second, versions, now), node.where(), ": ", node.op(), " of opset ", opset,
                    " has no attribute '", name, "'",
                    who_does(versions, [&](const OpVersion& v) { return v.attributes.contains(name); }));

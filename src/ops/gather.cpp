@@ -25,7 +25,8 @@ std::vector<RtValue> gather(const Node& node, const Inputs& in, ExecContext&) {
   std::vector<std::int64_t> sizes(x.sizes().begin(), x.sizes().begin() + axis);
   sizes.insert(sizes.end(), given.sizes().begin(), given.sizes().end());
   sizes.insert(sizes.end(), x.sizes().begin() + axis + 1, x.sizes().end());
-  return {RtValue(x.index_select(axis, indices.reshape({-1})).reshape(sizes), in[0].dtype())};
+  const at::Tensor picked = as_movable(x).index_select(axis, indices.reshape({-1})).reshape(sizes);
+  return {RtValue(from_movable(picked, x.scalar_type()), in[0].dtype())};
 }
 
 // A shape's element: [N, 3, H, W] gathered at 0 is N.
@@ -80,7 +81,7 @@ std::vector<RtValue> gather_nd(const Node& node, const Inputs& in, ExecContext&)
   }
   for (std::int64_t i = 0; i < depth; ++i)
     index.push_back(wrapped_indices(indices.select(-1, i), x.size(batch_dims + i)));
-  return {RtValue(at::index(x, index), in[0].dtype())};
+  return {RtValue(from_movable(at::index(as_movable(x), index), x.scalar_type()), in[0].dtype())};
 }
 
 void gather_nd_shape(Node& node) {

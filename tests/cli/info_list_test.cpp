@@ -27,7 +27,8 @@ TEST(List, NamesEveryKindOfThing) {
 }
 
 TEST(List, EveryThingHasASummary) {
-  for (const auto& [kind, items] : quench_run({"list", "--json"}).json().items())
+  const nlohmann::json all = quench_run({"list", "--json"}).json();
+  for (const auto& [kind, items] : all.items())
     for (const auto& [name, summary] : items.items()) EXPECT_GT(summary.get<std::string>().size(), 3U) << kind << name;
 }
 

@@ -42,7 +42,7 @@ TEST(Usage, RefusesWhatDoesNotGoTogether) {
 }
 
 TEST(Usage, RefusesValuesOutOfRange) {
-  EXPECT_NE(error_of({"info", "--threads", "0"}).find("--threads: Value 0 not in range 1 to 1024"), std::string::npos);
+  EXPECT_NE(error_of({"info", "--threads", "0"}).find("--threads: Value 0 not in range"), std::string::npos);
   EXPECT_NE(error_of({"eval", "m", "--data", "d", "--batch", "none"}).find("--batch"), std::string::npos);
   EXPECT_NE(error_of({"run", "m", "--random", "--dim", "N"}).find("'N' is not NAME=NUMBER, such as N=4"),
             std::string::npos);

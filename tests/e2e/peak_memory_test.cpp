@@ -57,7 +57,7 @@ TEST(PeakMemory, OfResNet18AtBatch32IsNearTheLargestTwoLiveTensors) {
   {
     auto net = make_zoo_model("resnet18");
     net->eval();
-    graph = from_module(*net, {at::zeros({1, 3, 64, 64})});
+    graph = from_module(*net, {at::zeros({1, 3, 224, 224})});
   }
   for (const Value* constant : graph.constants()) weights += static_cast<double>(constant->tensor().nbytes()) / kMega;
   run_passes(graph, inference_passes());
