@@ -82,7 +82,7 @@ TEST(UpgradeSemantics, AttributesAsInputsComputeTheSame) {
   OneNode pad("Pad", {{2, 3, 4}}, {{"pads", Ints{0, 0, 1, 0, 0, 2}}, {"value", 7.0}});
   expect_close(run(pad, 10, {x})[0], at::constant_pad_nd(x, {1, 2}, 7.0));
   OneNode mean("ReduceMean", {{2, 3, 4}}, {{"axes", Ints{0, 2}}, {"keepdims", integer(0)}});
-  expect_close(run(mean, 13, {x})[0], x.mean({0, 2}));
+  expect_close(run(mean, 13, {x})[0], x.mean(at::IntArrayRef({0, 2})));
   OneNode split("Split", {{2, 3, 4}}, {{"axis", integer(2)}, {"split", Ints{1, 3}}}, 2);
   const auto parts = run(split, 11, {x});
   expect_close(parts[0], x.slice(2, 0, 1));
