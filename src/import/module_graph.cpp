@@ -297,16 +297,20 @@ class GraphMaker {
 }  // namespace
 
 void check_alike(const Trace& a, const Trace& b, const std::string& what) {
-  constexpr const char* kWhy = "; control flow that depends on sizes or data cannot be traced";
-  for (std::size_t i = 0; i < std::min(a.nodes.size(), b.nodes.size()); ++i) {
-    const TraceNode &left = a.nodes[i], &right = b.nodes[i];
-    const bool alike = left.kind == right.kind && left.inputs == right.inputs && left.outputs == right.outputs &&
-                       left.constant.index() == right.constant.index();
-    QUENCH_CHECK(alike, "the module runs other operators for ", what, ": '", right.kind, "' instead of '", left.kind,
-                 "'", kWhy);
+  const auto kind_at = [](const Trace& trace, std::size_t i) {
+    return i < trace.nodes.size() ? concat("'", trace.nodes[i].kind, "'") : "nothing";
+  };
+  for (std::size_t i = 0; i < std::max(a.nodes.size(), b.nodes.size()); ++i) {
+    bool alike = i < a.nodes.size() && i < b.nodes.size();
+    if (alike) {
+      const TraceNode &left = a.nodes[i], &right = b.nodes[i];
+      alike = left.kind == right.kind && left.inputs == right.inputs && left.outputs == right.outputs &&
+              left.constant.index() == right.constant.index();
+    }
+    QUENCH_CHECK(alike, "the module runs other operators for ", what, ": ", kind_at(b, i), " instead of ",
+                 kind_at(a, i), "; control flow that depends on sizes or data cannot be traced");
   }
-  QUENCH_CHECK(a.nodes.size() == b.nodes.size() && a.outputs == b.outputs, "the module runs ", b.nodes.size(),
-               " operations for ", what, ", not ", a.nodes.size(), kWhy);
+  QUENCH_CHECK(a.outputs == b.outputs, "the module returns other results for ", what);
 }
 
 Graph graph_of_traces(const ModuleRecord& record) { return GraphMaker(record).make(); }

@@ -3,6 +3,7 @@
 #include "import/trace.h"
 
 #include <ATen/ATen.h>
+#include <ATen/TracerMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/jit/frontend/tracer.h>
 #include <torch/csrc/jit/ir/constants.h>
@@ -51,11 +52,44 @@ at::Tensor traced_alpha_dropout(const at::Tensor& input, double p, bool train) {
   return distinct_dropout(input, [&] { return at::alpha_dropout(input, p, train); });
 }
 
+// The tensors that a traced function may read elements of: its state, the same in every run.
+thread_local const std::vector<at::Tensor>* readable = nullptr;
+
+// Whoever reads an element decides something by it that no trace can see.
+void refuse_read(const at::Tensor& tensor, const char* op) {
+  const bool from_outside = jit::tracer::isTracing() && at::tracer::impl::is_dispatch_enabled();
+  if (!from_outside || !jit::tracer::getTracingState()->hasValue(tensor)) return;
+  for (const at::Tensor& state : *readable)
+    if (state.is_same(tensor)) return;
+  fail("the module reads an element of a tensor (aten::", op,
+       ") while it runs; control flow that depends on data cannot be traced");
+}
+
+at::Scalar traced_item(const at::Tensor& tensor) {
+  refuse_read(tensor, "item");
+  const c10::impl::ExcludeDispatchKeyGuard below(kTraceKey);
+  return at::_local_scalar_dense(tensor);
+}
+bool traced_is_nonzero(const at::Tensor& tensor) {
+  refuse_read(tensor, "is_nonzero");
+  const c10::impl::ExcludeDispatchKeyGuard below(kTraceKey);
+  return at::is_nonzero(tensor);
+}
+bool traced_equal(const at::Tensor& a, const at::Tensor& b) {
+  refuse_read(a, "equal");
+  const c10::impl::ExcludeDispatchKeyGuard below(kTraceKey);
+  return at::equal(a, b);
+}
+
 TORCH_LIBRARY_IMPL(_, TESTING_ONLY_GenericMode, m) { m.fallback(torch::CppFunction::makeFallthrough()); }
 TORCH_LIBRARY_IMPL(aten, TESTING_ONLY_GenericMode, m) {
   m.impl("dropout", traced_dropout);
   m.impl("feature_dropout", traced_feature_dropout);
   m.impl("alpha_dropout", traced_alpha_dropout);
+  m.impl("_local_scalar_dense", traced_item);
+  m.impl("item", traced_item);
+  m.impl("is_nonzero", traced_is_nonzero);
+  m.impl("equal", traced_equal);
 }
 
 TraceConstant constant_of(const c10::IValue& value) {
@@ -132,6 +166,7 @@ Trace record_trace(const TracedFunction& function, const std::vector<at::Tensor>
     return jit::Stack(results.begin(), results.end());
   };
   const c10::impl::IncludeDispatchKeyGuard included(kTraceKey);
+  readable = &state;
   const auto recorded = jit::tracer::trace(stack, traced, [](const at::Tensor&) { return std::string(); });
   Trace trace = Reader(*recorded.first->graph).take();
   trace.results = std::move(results);
