@@ -55,7 +55,8 @@ at::Tensor traced_alpha_dropout(const at::Tensor& input, double p, bool train) {
 // The tensors that a traced function may read elements of: its state, the same in every run.
 thread_local const std::vector<at::Tensor>* readable = nullptr;
 
-// Whoever reads an element decides something by it that no trace can see.
+// Whoever reads an element decides something by it that no trace can see. (at::equal is let through: LibTorch's
+// own MultiheadAttention asks by it whether it is self-attention.)
 void refuse_read(const at::Tensor& tensor, const char* op) {
   const bool from_outside = jit::tracer::isTracing() && at::tracer::impl::is_dispatch_enabled();
   if (!from_outside || !jit::tracer::getTracingState()->hasValue(tensor)) return;
@@ -75,12 +76,6 @@ bool traced_is_nonzero(const at::Tensor& tensor) {
   const c10::impl::ExcludeDispatchKeyGuard below(kTraceKey);
   return at::is_nonzero(tensor);
 }
-bool traced_equal(const at::Tensor& a, const at::Tensor& b) {
-  refuse_read(a, "equal");
-  const c10::impl::ExcludeDispatchKeyGuard below(kTraceKey);
-  return at::equal(a, b);
-}
-
 TORCH_LIBRARY_IMPL(_, TESTING_ONLY_GenericMode, m) { m.fallback(torch::CppFunction::makeFallthrough()); }
 TORCH_LIBRARY_IMPL(aten, TESTING_ONLY_GenericMode, m) {
   m.impl("dropout", traced_dropout);
@@ -89,7 +84,6 @@ TORCH_LIBRARY_IMPL(aten, TESTING_ONLY_GenericMode, m) {
   m.impl("_local_scalar_dense", traced_item);
   m.impl("item", traced_item);
   m.impl("is_nonzero", traced_is_nonzero);
-  m.impl("equal", traced_equal);
 }
 
 TraceConstant constant_of(const c10::IValue& value) {
