@@ -8,11 +8,11 @@
 
 namespace quench {
 
-CLI::App& add_command(CLI::App& app, Program& program, const std::string& name, const std::string& summary) {
+CLI::App& add_command(CLI::App& app, CommandLine& command_line, const std::string& name, const std::string& summary) {
   CLI::App& command = *app.add_subcommand(name, summary);
-  command.add_flag("--json", program.common.json, "print one JSON object on stdout, and nothing else there");
-  command.add_flag("--quiet", program.common.quiet, "no progress on stderr");
-  command.add_option("--threads", program.common.threads, "threads of one operator (default: LibTorch's choice)")
+  command.add_flag("--json", command_line.common.json, "print one JSON object on stdout, and nothing else there");
+  command.add_flag("--quiet", command_line.common.quiet, "no progress on stderr");
+  command.add_option("--threads", command_line.common.threads, "threads of one operator (default: LibTorch's choice)")
       ->type_name("N")
       ->check(CLI::Range(1, 1024));
   return command;

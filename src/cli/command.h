@@ -23,14 +23,15 @@ struct CommonOptions {
   bool silent() const { return json || quiet; }
 };
 
-struct Program {
+// Not called Program: the executor has one of that name.
+struct CommandLine {
   CommonOptions common;
   std::string cpu_note;          // what avoid_cpu_quirks said
   std::function<void()> action;  // set by the sub-command that was called
 };
 
 // Makes the sub-command with the common options on it.
-CLI::App& add_command(CLI::App& app, Program& program, const std::string& name, const std::string& summary);
+CLI::App& add_command(CLI::App& app, CommandLine& command_line, const std::string& name, const std::string& summary);
 void add_device_option(CLI::App& command, std::string& device);  // --device, checked when the command runs
 void check_device(const std::string& device);
 // --dim N=4, repeatable
@@ -39,10 +40,10 @@ void add_dim_option(CLI::App& command, std::map<std::string, std::int64_t>& dims
 void print_json(const Json& object);
 
 // In the order in which a user meets them.
-void add_info(CLI::App& app, Program& program);
-void add_list(CLI::App& app, Program& program);
-void add_inspect(CLI::App& app, Program& program);
-void add_run(CLI::App& app, Program& program);
-void add_eval(CLI::App& app, Program& program);
+void add_info(CLI::App& app, CommandLine& command_line);
+void add_list(CLI::App& app, CommandLine& command_line);
+void add_inspect(CLI::App& app, CommandLine& command_line);
+void add_run(CLI::App& app, CommandLine& command_line);
+void add_eval(CLI::App& app, CommandLine& command_line);
 
 }  // namespace quench

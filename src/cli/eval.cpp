@@ -141,9 +141,9 @@ void eval(Options options, const CommonOptions& common) {
 
 }  // namespace
 
-void add_eval(CLI::App& app, Program& program) {
+void add_eval(CLI::App& app, CommandLine& command_line) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(app, program, "eval", "accuracy of a model on a data set");
+  CLI::App& command = add_command(app, command_line, "eval", "accuracy of a model on a data set");
   command.add_option("model", options->model, "the model file (.onnx)")->required();
   command
       .add_option("--data", options->data,
@@ -167,7 +167,9 @@ void add_eval(CLI::App& app, Program& program) {
       ->type_name("FILE");
   command.add_flag("--no-optimize", options->plain, "the graph as it is, without the inference passes");
   add_device_option(command, options->device);
-  command.callback([&program, options] { program.action = [&program, options] { eval(*options, program.common); }; });
+  command.callback([&command_line, options] {
+    command_line.action = [&command_line, options] { eval(*options, command_line.common); };
+  });
 }
 
 }  // namespace quench

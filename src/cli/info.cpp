@@ -45,16 +45,16 @@ void print_table(const Machine& machine, const std::string& cpu_note) {
 
 }  // namespace
 
-void add_info(CLI::App& app, Program& program) {
+void add_info(CLI::App& app, CommandLine& command_line) {
   CLI::App& command =
-      add_command(app, program, "info", "versions, threads, engines, instruction sets and CUDA of this machine");
-  command.callback([&program] {
-    program.action = [&program] {
+      add_command(app, command_line, "info", "versions, threads, engines, instruction sets and CUDA of this machine");
+  command.callback([&command_line] {
+    command_line.action = [&command_line] {
       const Machine machine = describe_machine();
-      if (program.common.json)
-        print_json(json_of(machine, program.cpu_note));
+      if (command_line.common.json)
+        print_json(json_of(machine, command_line.cpu_note));
       else
-        print_table(machine, program.cpu_note);
+        print_table(machine, command_line.cpu_note);
     };
   });
 }

@@ -140,16 +140,17 @@ void inspect(const Options& options, bool json) {
 
 }  // namespace
 
-void add_inspect(CLI::App& app, Program& program) {
+void add_inspect(CLI::App& app, CommandLine& command_line) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(app, program, "inspect", "what is in a model: nodes, shapes, parameters, MACs");
+  CLI::App& command = add_command(app, command_line, "inspect", "what is in a model: nodes, shapes, parameters, MACs");
   command.add_option("model", options->model, "the model file (.onnx)")->required();
   command.add_flag("--text", options->text, "the stable text form instead (docs/formats.md)");
   command.add_flag("--data", options->data, "with --text: large tensors in full, so that it can be read back");
   command.add_flag("--raw", options->raw, "as imported: shapes inferred, nothing folded or removed");
   add_dim_option(command, options->dims);
-  command.callback(
-      [&program, options] { program.action = [&program, options] { inspect(*options, program.common.json); }; });
+  command.callback([&command_line, options] {
+    command_line.action = [&command_line, options] { inspect(*options, command_line.common.json); };
+  });
 }
 
 }  // namespace quench

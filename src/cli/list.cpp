@@ -72,19 +72,19 @@ Json json_of(const std::vector<Section>& sections) {
 
 }  // namespace
 
-void add_list(CLI::App& app, Program& program) {
+void add_list(CLI::App& app, CommandLine& command_line) {
   struct Options {
     std::string key;
     bool markdown = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(app, program, "list", "operators, passes, kinds of data, zoo models");
+  CLI::App& command = add_command(app, command_line, "list", "operators, passes, kinds of data, zoo models");
   command.add_option("what", options->key, "ops, passes, data or zoo (default: all)");
   command.add_flag("--markdown", options->markdown, "as the tables of docs/reference.md");
-  command.callback([&program, options] {
-    program.action = [&program, options] {
+  command.callback([&command_line, options] {
+    command_line.action = [&command_line, options] {
       const std::vector<Section> sections = chosen_sections(options->key);
-      if (program.common.json)
+      if (command_line.common.json)
         print_json(json_of(sections));
       else if (options->markdown)
         print_markdown(sections);

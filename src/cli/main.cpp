@@ -19,15 +19,15 @@ int report(const Error& error, bool json) {
   return kUsersToMend;
 }
 
-void add_commands(CLI::App& app, Program& program) {
+void add_commands(CLI::App& app, CommandLine& command_line) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "quench " QUENCH_VERSION);
   app.footer("'quench COMMAND --help' says more. Start with 'quench inspect model.onnx'.");
-  add_info(app, program);
-  add_list(app, program);
-  add_inspect(app, program);
-  add_run(app, program);
-  add_eval(app, program);
+  add_info(app, command_line);
+  add_list(app, command_line);
+  add_inspect(app, command_line);
+  add_run(app, command_line);
+  add_eval(app, command_line);
 }
 
 // True when there is something to do; false after help or version.
@@ -51,19 +51,19 @@ bool parse(CLI::App& app, int argc, char** argv) {
 }
 
 int run_program(int argc, char** argv) {
-  Program program;
-  program.cpu_note = avoid_cpu_quirks();
+  CommandLine command_line;
+  command_line.cpu_note = avoid_cpu_quirks();
   keep_large_blocks();
   end_cleanly_on_interrupt();
   CLI::App app("quench: neural networks, quantized", "quench");
-  add_commands(app, program);
+  add_commands(app, command_line);
   try {
     if (!parse(app, argc, argv)) return kDone;
-    set_threads(program.common.threads);
-    program.action();
+    set_threads(command_line.common.threads);
+    command_line.action();
     return kDone;
   } catch (const Error& error) {
-    return report(error, program.common.json);
+    return report(error, command_line.common.json);
   }
 }
 

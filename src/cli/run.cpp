@@ -103,9 +103,9 @@ void run(const Options& options, bool json) {
 
 }  // namespace
 
-void add_run(CLI::App& app, Program& program) {
+void add_run(CLI::App& app, CommandLine& command_line) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(app, program, "run", "run a model on arrays from a file");
+  CLI::App& command = add_command(app, command_line, "run", "run a model on arrays from a file");
   command.add_option("model", options->model, "the model file (.onnx)")->required();
   command.add_option("--inputs", options->inputs, ".npz with one array an input, by name; or .npy for one input")
       ->type_name("FILE");
@@ -118,8 +118,9 @@ void add_run(CLI::App& app, Program& program) {
   add_dim_option(command, options->dims);
   command.add_flag("--optimize", options->optimize, "the fastest float form: BatchNorm folded, kernels fused");
   add_device_option(command, options->device);
-  command.callback(
-      [&program, options] { program.action = [&program, options] { run(*options, program.common.json); }; });
+  command.callback([&command_line, options] {
+    command_line.action = [&command_line, options] { run(*options, command_line.common.json); };
+  });
 }
 
 }  // namespace quench

@@ -54,6 +54,7 @@ inline std::string program_path() {
 
 // Starts it with both outputs into files of `folder`; the caller waits.
 inline pid_t start_program(const std::vector<std::string>& arguments, const TemporaryFolder& folder) {
+  std::fflush(nullptr);  // else the child would print what is still in our buffers
   const pid_t child = ::fork();
   if (child != 0) return child;
   std::vector<char*> argv;
