@@ -1,6 +1,5 @@
 // What `make demo` runs: imports the embedded model (a small CNN that this project trained on Fashion-MNIST),
 // shows what is in it, and measures its accuracy and speed on the embedded images.
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 
@@ -11,17 +10,13 @@
 
 namespace {
 
-std::string dims_text(const quench::Value& value) { return value.type().text(); }
-
 void show_model(const std::string& path, const quench::Graph& graph) {
-  std::size_t weights = 0;
-  for (const quench::Value* constant : graph.constants()) weights += constant->uses().size();
   std::printf("model      %s, %.0f kB, %zu nodes\n", path.c_str(),
               static_cast<double>(std::filesystem::file_size(path)) / 1000, graph.nodes().size());
   for (const quench::Value* input : graph.inputs())
-    std::printf("input      %s: %s\n", input->name().c_str(), dims_text(*input).c_str());
+    std::printf("input      %s: %s\n", input->name().c_str(), input->type().text().c_str());
   for (const quench::Value* output : graph.outputs())
-    std::printf("output     %s: %s\n", output->name().c_str(), dims_text(*output).c_str());
+    std::printf("output     %s: %s\n", output->name().c_str(), output->type().text().c_str());
 }
 
 void show_result(const char* title, const quench::EvalResult& result) {

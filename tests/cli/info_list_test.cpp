@@ -29,7 +29,7 @@ TEST(List, NamesEveryKindOfThing) {
 TEST(List, EveryThingHasASummary) {
   const nlohmann::json all = quench_run({"list", "--json"}).json();
   for (const auto& [kind, items] : all.items())
-    for (const auto& [name, summary] : items.items()) EXPECT_GT(summary.get<std::string>().size(), 3U) << kind << name;
+    for (const auto& [name, summary] : items.items()) EXPECT_NE(summary.get<std::string>(), "") << kind << name;
 }
 
 TEST(List, TheReferencePageIsCurrent) {
