@@ -126,7 +126,12 @@ void GraphEncoder::encode_constants(GraphProto& proto) const {
 
 void GraphEncoder::encode_attributes(const Node& node, NodeProto& proto) const {
   for (const auto& [key, attr] : node.attrs) {
-    if (key.starts_with("quench.")) continue;
+    if (key.starts_with("quench.")) {
+      // On an ONNX operator such a fact is dispensable; an operator of ours cannot run without it.
+      QUENCH_CHECK(!node.op().starts_with("quench."), "cannot write ", node.where(), ": it runs code of this program (",
+                   key, "), which no file can hold");
+      continue;
+    }
     auto& attribute = *proto.add_attribute();
     attribute.set_name(key);
     if (const auto* body = std::get_if<GraphPtr>(&attr)) {

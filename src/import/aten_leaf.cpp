@@ -27,7 +27,7 @@ Values map_leaf(AtenCall& call) {
   const Values parameters = call.tensors("parameters");
   inputs.insert(inputs.end(), parameters.begin(), parameters.end());
   Node& node = call.make_node("quench.Leaf", inputs, static_cast<int>(call.outputs.size()),
-                              {{"leaf", number}, {"inputs", count}, {"kept", keep_alive(number)}});
+                              {{"leaf", number}, {"inputs", count}, {"quench.kept", keep_alive(number)}});
   return {node.outputs().begin(), node.outputs().end()};
 }
 

@@ -126,6 +126,21 @@ TEST(OnnxWriter, GivesAFileThatComputesTheSame) {
   EXPECT_TRUE(bit_equal(Executor(graph).run({x})[0].tensor(), Executor(read).run({x})[0].tensor()));
 }
 
+TEST(OnnxWriter, RefusesALeafByName) {
+  Graph graph = add_graph();
+  Node& leaf = graph.add("quench.Leaf", "head", {&graph.value("y")});
+  leaf.attrs["quench.kept"] = make_tensor_attr(at::ones({1}));
+  graph.set_output(0, leaf.output());
+  try {
+    export_onnx_bytes(graph);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(
+        error.message(),
+        "cannot write node 'head' (quench.Leaf): it runs code of this program (quench.kept), which no file can hold");
+  }
+}
+
 TEST(OnnxWriter, WritesTheSameBytesEveryTime) {
   EXPECT_EQ(export_onnx_bytes(add_graph()), export_onnx_bytes(add_graph()));
 }
