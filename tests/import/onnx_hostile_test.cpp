@@ -290,8 +290,8 @@ TEST(HostileOnnx, DeepNestingIsRefused) {
 }
 
 TEST(HostileOnnx, OpsetsOutOfRangeAreRefused) {
-  EXPECT_REFUSED(relu_model(6), "the model is of opset 6; opsets 7 to 28 are read");
-  EXPECT_REFUSED(relu_model(29), "the model is of opset 29; opsets 7 to 28 are read");
+  EXPECT_REFUSED(relu_model(0), "the model is of opset 0; opsets 1 to 28 are read");
+  EXPECT_REFUSED(relu_model(29), "the model is of opset 29; opsets 1 to 28 are read");
   EXPECT_REFUSED(relu_model(-1), "the model is of opset -1");
   EXPECT_EQ(import_error(relu_model(7)), "");
   EXPECT_EQ(import_error(relu_model(28)), "");
