@@ -9,7 +9,7 @@
 namespace quench {
 
 struct ExportOptions {
-  std::int64_t opset = 21;                          // 13 to 21 and newer
+  std::int64_t opset = 21;                          // 7 to 28
   std::int64_t external_threshold = 1'500'000'000;  // total bytes of tensors beyond which they go to PATH.data
 };
 

@@ -50,6 +50,8 @@ void add_dim_option(CLI::App& command, std::map<std::string, std::int64_t>& dims
       ->allow_extra_args(false);
 }
 
-void print_json(const Json& object) { std::cout << object.dump(2) << std::endl; }
+void print_json(const Json& object) {
+  std::cout << object.dump(2, ' ', false, Json::error_handler_t::replace) << std::endl;
+}
 
 }  // namespace quench

@@ -55,12 +55,14 @@ int run_program(int argc, char** argv) {
   command_line.cpu_note = avoid_cpu_quirks();
   keep_large_blocks();
   end_cleanly_on_interrupt();
-  CLI::App app("quench: neural networks, quantized", "quench");
+  CLI::App app("quench: looks at, runs and evaluates neural networks", "quench");
   add_commands(app, command_line);
   try {
     if (!parse(app, argc, argv)) return kDone;
     set_threads(command_line.common.threads);
     command_line.action();
+    std::cout.flush();
+    QUENCH_CHECK(std::cout, "cannot write to the standard output");
     return kDone;
   } catch (const Error& error) {
     return report(error, command_line.common.json);

@@ -11,8 +11,8 @@ Error& Error::add_context(const std::string& line) {
 
 std::string plain_message(const std::exception& error) {
   std::string text = error.what();
-  const std::size_t stack = text.find("\nException raised from ");
-  if (stack != std::string::npos) text.resize(stack);
+  for (const char* stack : {"\nException raised from ", "\nframe #0"})
+    if (const std::size_t at = text.find(stack); at != std::string::npos) text.resize(at);
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }

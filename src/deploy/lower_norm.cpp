@@ -49,6 +49,7 @@ void group_norm_21(Graph& graph, Node& node) {
   std::vector<std::int64_t> axes;
   for (std::int64_t axis = 1; axis + 1 < x->rank(); ++axis) axes.push_back(axis);
   Value *scale = node.input(1), *bias = node.input(2);
+  QUENCH_CHECK(scale && bias, "scale and bias must be there");
   graph.set_inputs(node, {node.input(0)});
   node.attrs.erase("stash_type");
   node.attrs.erase("num_groups");

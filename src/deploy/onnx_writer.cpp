@@ -23,11 +23,12 @@ namespace fs = std::filesystem;
 using quench_onnx::ModelProto;
 using quench_onnx::TensorProto;
 
-constexpr std::int64_t kOldestOpset = 13, kNewestOpset = 28;
+constexpr std::int64_t kOldestOpset = 7, kNewestOpset = 28;
 constexpr std::int64_t kSmallTensor = 1024;  // bytes; stays in the model even when others go beside it
 constexpr std::int64_t kAlignment = 4096;    // of external tensors, so that they can be mapped
 
-// The IR version of the first ONNX release that had the opset.
+// The IR version of the first ONNX release that had the opset; for opsets below 13 that of 13 (an IR below 4
+// would want every initializer among the inputs too).
 std::int64_t ir_version_of(std::int64_t opset) {
   struct Row {
     std::int64_t opset, ir_version;

@@ -53,7 +53,8 @@ struct Executor::State {
 
   void load_constants();
   const Schedule& schedule_for(const std::vector<int>& feeds, const std::vector<int>& fetches);
-  bool execute(std::vector<RtValue>& env, const Schedule& schedule);
+  bool execute(std::vector<RtValue>& env, const Schedule& schedule, ExecContext& context);
+  bool publish_constants(std::vector<RtValue>& env);
   Inputs gather(const Step& step, std::size_t index, std::vector<RtValue>& env);
   void unify_devices(const Step& step, Inputs& inputs);
   Next publish(int id, RtValue& result);
@@ -76,7 +77,6 @@ struct Executor::State {
   std::vector<std::pair<int, std::pair<const Node*, NodeHook>>> node_hooks;
 
   at::Generator generator;
-  ExecContext* context = nullptr;  // of the run in progress
 };
 
 class RunContext : public ExecContext {
@@ -143,10 +143,15 @@ void Executor::State::unify_devices(const Step& step, Inputs& inputs) {
     if (!inputs[i].is_tensor()) continue;
     const c10::Device wanted = step.on_host[i] ? c10::Device(c10::kCPU) : device;
     if (inputs[i].tensor().device() == wanted) continue;
+    const Value& value = *program.values[static_cast<std::size_t>(step.inputs[i])];
+    const std::vector<int>& buffers = step.entry->traits.buffer_slots;
+    const bool is_buffer = std::count(buffers.begin(), buffers.end(), static_cast<int>(i)) > 0;
+    QUENCH_CHECK(!(options.training && is_buffer), "'", value.name(), "' lies on ", inputs[i].tensor().device().str(),
+                 " and training would write into a copy of it; move the module to ", wanted.str(), " first");
+    // What trains stays where its owner keeps it: its gradient arrives there, and its changes are seen.
+    const bool trains = inputs[i].tensor().requires_grad();
     inputs[i] = RtValue(inputs[i].tensor().to(wanted), inputs[i].dtype());
-    // A parameter of a training run stays where its owner keeps it, so that its gradient arrives there.
-    const auto id = static_cast<std::size_t>(step.inputs[i]);
-    if (program.values[id]->is_constant() && !inputs[i].tensor().requires_grad()) constants[id] = inputs[i];
+    if (value.is_constant() && !trains) constants[static_cast<std::size_t>(step.inputs[i])] = inputs[i];
   }
 }
 
@@ -160,8 +165,10 @@ Inputs Executor::State::gather(const Step& step, std::size_t index, std::vector<
   if (options.device != "cpu") unify_devices(step, inputs);
   if (!step.entry->prepare) return inputs;
   if (prepared[index].empty()) prepared[index] = step.entry->prepare(*step.node, inputs);
-  for (std::size_t i = 0; i < prepared[index].size(); ++i)
-    if (!prepared[index][i].is_none()) inputs[i] = prepared[index][i];
+  for (std::size_t i = 0; i < prepared[index].size(); ++i) {
+    const bool is_fed = step.inputs[i] >= 0 && !env[static_cast<std::size_t>(step.inputs[i])].is_none();
+    if (!prepared[index][i].is_none() && !is_fed) inputs[i] = prepared[index][i];
+  }
   return inputs;
 }
 
@@ -170,12 +177,16 @@ Next Executor::State::publish(int id, RtValue& result) {
   if (hooks_at[index] + hooks_everywhere == 0) return Next::kContinue;
   const Value& value = *program.values[index];
   Next next = Next::kContinue;
-  for (const auto& hooked : value_hooks)
+  // Copies: a hook may remove itself or add another.
+  const auto values_to_call = value_hooks;
+  const auto gradients_to_call = gradient_hooks;
+  for (const auto& hooked : values_to_call)
     if ((hooked.value == id || hooked.value < 0) && hooked.hook(value, result) == Next::kStop) next = Next::kStop;
-  for (const auto& hooked : gradient_hooks) {
+  for (const auto& hooked : gradients_to_call) {
     if (hooked.value != id || !options.grad) continue;
     at::Tensor tensor = result.tensor();
-    if (!tensor.requires_grad()) tensor = tensor.detach().requires_grad_();
+    // An alias of its own: an Identity gives back the very tensor that it got.
+    tensor = tensor.requires_grad() ? at::alias(tensor) : tensor.detach().requires_grad_();
     tensor.register_hook([hook = hooked.hook, &value](const at::Tensor& arrived) {
       at::Tensor gradient = arrived;
       hook(value, gradient);
@@ -186,22 +197,34 @@ Next Executor::State::publish(int id, RtValue& result) {
   return next;
 }
 
+// Constants that a hook looks at. False when one stopped the run.
+bool Executor::State::publish_constants(std::vector<RtValue>& env) {
+  bool go_on = true;
+  for (std::size_t id = 0; id < env.size(); ++id) {
+    if (hooks_at[id] == 0 || !program.values[id]->is_constant() || !env[id].is_none()) continue;
+    env[id] = constants[id];
+    if (publish(static_cast<int>(id), env[id]) == Next::kStop) go_on = false;
+  }
+  return go_on;
+}
+
 // False when a hook stopped the run.
-bool Executor::State::execute(std::vector<RtValue>& env, const Schedule& schedule) {
+bool Executor::State::execute(std::vector<RtValue>& env, const Schedule& schedule, ExecContext& context) {
   for (const Schedule::Item& item : schedule.items) {
     const auto index = static_cast<std::size_t>(item.step);
     const Step& step = program.steps[index];
     bool stop = false;
     with_context([&] { return concat("at ", step.node->where()); },
                  [&] {
-                   std::vector<RtValue> results = owner.run_node(*step.node, gather(step, index, env), *context);
+                   std::vector<RtValue> results = owner.run_node(*step.node, gather(step, index, env), context);
                    QUENCH_CHECK(results.size() >= step.outputs.size(), "evaluation gave ", results.size(),
                                 " results for ", step.outputs.size(), " outputs");
-                   for (const auto& [number, hook] : node_hooks)
+                   const auto nodes_to_call = node_hooks;
+                   for (const auto& [number, hook] : nodes_to_call)
                      if (hook.first == step.node && hook.second(*step.node, results) == Next::kStop) stop = true;
                    for (std::size_t i = 0; i < step.outputs.size(); ++i) {
                      const int id = step.outputs[i];
-                     if (id < 0) continue;
+                     if (id < 0 || !env[static_cast<std::size_t>(id)].is_none()) continue;  // fed: stays
                      if (publish(id, results[i]) == Next::kStop) stop = true;
                      env[static_cast<std::size_t>(id)] = std::move(results[i]);
                    }
@@ -229,7 +252,6 @@ NamedValues Executor::run(const NamedValues& feeds, const std::vector<std::strin
 
   const c10::AutoGradMode grad_mode(state.options.grad);
   RunContext context(state);
-  state.context = &context;
   std::vector<RtValue> env(state.program.values.size());
   bool stopped = false;
   std::size_t fed = 0;
@@ -239,7 +261,8 @@ NamedValues Executor::run(const NamedValues& feeds, const std::vector<std::strin
     env[id] = state.place_input(value);
     stopped = state.publish(static_cast<int>(id), env[id]) == Next::kStop || stopped;
   }
-  if (!stopped) state.execute(env, schedule);
+  if (!state.publish_constants(env)) stopped = true;
+  if (!stopped) state.execute(env, schedule, context);
   NamedValues results;
   for (std::size_t i = 0; i < fetches.size(); ++i) {
     const auto id = static_cast<std::size_t>(fetch_ids[i]);

@@ -19,6 +19,8 @@ void verify_constant(const Value& value) {
 }
 
 void verify_bodies(const Node& node) {
+  QUENCH_CHECK(node.captures >= 0 && node.captures <= static_cast<int>(node.inputs().size()), node.where(), " has ",
+               node.captures, " captures among ", node.inputs().size(), " inputs");
   for (const auto& [key, attr] : node.attrs) {
     const auto* body = std::get_if<GraphPtr>(&attr);
     if (!body) continue;

@@ -75,6 +75,8 @@ std::vector<RtValue> loop(const Node& node, const Inputs& in, ExecContext& conte
   const std::size_t states = state_count(node);
   QUENCH_CHECK(body.outputs().size() > states, "the body has ", body.outputs().size(), " outputs, expected at least ",
                states + 1);
+  QUENCH_CHECK(body.inputs().size() == in.size(), "the body has ", body.inputs().size(), " inputs, the node ",
+               in.size());
   const std::size_t results = body.outputs().size() - 1 - states;
   std::int64_t limit = std::numeric_limits<std::int64_t>::max();
   if (!in[0].is_none()) {
@@ -114,11 +116,13 @@ void settle_states(Node& node, Graph& body, std::size_t states) {
     for (std::size_t i = 0; i < states; ++i) {
       TypeInfo next = general_type(types[i], body.outputs()[1 + i]->type());
       if (next == types[i]) continue;
-      if (round + 1 >= kRounds) next.dims.reset();
       types[i] = next;
       settled = false;
     }
     if (settled) return;
+    // States may hand their types on from one to the next, one a turn: after a few rounds none keeps its dims.
+    if (round + 1 >= kRounds)
+      for (TypeInfo& type : types) type.dims.reset();
   }
 }
 

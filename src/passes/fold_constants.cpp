@@ -64,6 +64,15 @@ void replace_output(Graph& graph, Value& output, const at::Tensor& tensor, DType
   graph.replace_uses(output, constant);
 }
 
+// By the inferred dims, before anything is allocated.
+bool would_grow(const Node& node, std::size_t input_bytes) {
+  return std::any_of(node.outputs().begin(), node.outputs().end(), [&](const Value* output) {
+    if (!output || !output->has_rank()) return false;
+    const Dim elements = product(output->dims(), 0, output->dims().size());
+    return !elements.is_number() || elements.number() > static_cast<std::int64_t>(input_bytes) + kMaxGrowthBytes;
+  });
+}
+
 bool evaluate_and_replace(Graph& graph, Node& node) {
   FoldContext context;
   Inputs inputs;
@@ -72,9 +81,12 @@ bool evaluate_and_replace(Graph& graph, Node& node) {
     inputs.push_back(input ? RtValue(input->tensor(), input->dtype()) : RtValue());
     if (input) bytes += input->tensor().nbytes();
   }
+  if (would_grow(node, bytes)) return false;
   const c10::AutoGradMode no_grad(false);
   const std::vector<RtValue> results = with_context([&] { return concat("while folding ", node.where()); },
                                                     [&] { return entry_of(node).evaluate(node, inputs, context); });
+  QUENCH_CHECK(results.size() >= node.outputs().size(), node.where(), " has ", node.outputs().size(),
+               " outputs; its operator gives ", results.size());
   for (const RtValue& result : results)
     if (!result.is_tensor() || result.tensor().nbytes() > bytes + kMaxGrowthBytes) return false;
   for (std::size_t i = 0; i < node.outputs().size(); ++i)

@@ -24,7 +24,6 @@ struct Chain {
   Node* conv = nullptr;
   Node* add = nullptr;         // null: no residual
   Node* activation = nullptr;  // null: none
-  Value* residual = nullptr;
   Activation kind;
   Node* last() const { return activation ? activation : add ? add : conv; }
 };
@@ -34,9 +33,17 @@ bool is_fusable_conv(const Node& node) {
   if (node.input(2) && !node.input(2)->is_constant()) return false;
   const at::Tensor& weight = node.input(1)->tensor();
   if (weight.dim() != 4 || weight.scalar_type() != at::kFloat || !weight.is_cpu()) return false;
+  // The fused activations turn NaN into a number: a broken weight would go unnoticed.
+  if (!weight.isfinite().all().item<bool>()) return false;
   const std::vector<std::int64_t> pads = node.get_ints("pads", {0, 0, 0, 0});
   const std::string auto_pad = node.get_string("auto_pad", "NOTSET");
-  return (auto_pad == "NOTSET" || auto_pad == "VALID") && pads.size() == 4 && pads[0] == pads[2] && pads[1] == pads[3];
+  const auto is_sound = [&](const char* attr) {  // Conv itself refuses what is not
+    const std::vector<std::int64_t> steps = node.get_ints(attr, {1, 1});
+    return steps.size() == 2 && steps[0] > 0 && steps[1] > 0;
+  };
+  return (auto_pad == "NOTSET" || auto_pad == "VALID") && pads.size() == 4 && pads[0] == pads[2] &&
+         pads[1] == pads[3] && pads[0] >= 0 && pads[1] >= 0 && is_sound("strides") && is_sound("dilations") &&
+         node.get_int("group", 1) > 0;
 }
 
 std::optional<double> scalar_input(const Node& node, int slot, double fallback) {
@@ -62,19 +69,20 @@ bool has_equal_dims(const Value& a, const Value& b) {
                     [](const Dim& x, const Dim& y) { return x.certainly_equal(y); });
 }
 
-// The value that `add` adds to `from`, where their shapes are certainly the same.
-Value* residual_of(const Node& add, const Value& from) {
-  if (add.op() != "Add" || add.inputs().size() != 2) return nullptr;
-  Value* other = add.input(0) == &from ? add.input(1) : add.input(0);
-  return other && other != &from && !other->is_constant() && has_equal_dims(*other, from) ? other : nullptr;
+Value* other_operand(const Node& add, const Value& from) { return add.input(0) == &from ? add.input(1) : add.input(0); }
+
+// Whether `add` adds to `from` a value whose shape is certainly the same.
+bool adds_residual(const Node& add, const Value& from) {
+  if (add.op() != "Add" || add.inputs().size() != 2) return false;
+  const Value* other = other_operand(add, from);
+  return other && other != &from && !other->is_constant() && has_equal_dims(*other, from);
 }
 
 Chain chain_from(Node& conv) {
   Chain chain;
   chain.conv = &conv;
   if (Node* user = only_user(conv.output())) {
-    chain.residual = residual_of(*user, conv.output());
-    if (chain.residual) chain.add = user;
+    if (adds_residual(*user, conv.output())) chain.add = user;
   }
   if (Node* user = only_user(chain.last()->output())) {
     if (const std::optional<Activation> kind = activation_of(*user);
@@ -90,9 +98,11 @@ void fuse(Graph& graph, const Chain& chain) {
   Node& conv = *chain.conv;
   Node& last = *chain.last();
   std::vector<Value*> inputs = {conv.input(0), conv.input(1), conv.input(2)};
-  if (chain.residual) inputs.push_back(chain.residual);
+  // Asked for only now: fusing another chain may have replaced it.
+  if (chain.add) inputs.push_back(other_operand(*chain.add, conv.output()));
   Node& fused = graph.insert_before(last, "quench.FusedConv", conv.name() + ".fused", inputs);
   fused.attrs = conv.attrs;
+  if (conv.get_string("auto_pad", "NOTSET") == "VALID") fused.attrs.erase("pads");
   fused.attrs.erase("auto_pad");
   fused.attrs["activation"] = chain.kind.name;
   fused.attrs["scalars"] = chain.kind.scalars;

@@ -63,6 +63,7 @@ void score_images(const at::Tensor& output, const Batch& batch, EvalResult& resu
     const std::int64_t label = batch.labels[at];
     QUENCH_CHECK(label >= 0 && label < classes, "image '", batch.names[at], "' has label ", label,
                  ", but the model has ", classes, " classes");
+    QUENCH_CHECK(!std::isnan(logit[i][0]), "the model gives NaN for image '", batch.names[at], "'");
     result.correct += top[i][0] == label ? 1 : 0;
     for (std::int64_t k = 0; k < indices.size(1); ++k) result.correct5 += top[i][k] == label ? 1 : 0;
     result.predictions.push_back(
@@ -88,6 +89,7 @@ void score_texts(const at::Tensor& output, const Batch& batch, EvalResult& resul
                  target.max().item<std::int64_t>(), ", but the model knows ", logits.size(1), " tokens");
     const at::Tensor losses = -logits.log_softmax(1).gather(1, target);
     result.log_loss += losses.to(at::kDouble).sum().item<double>();
+    QUENCH_CHECK(!std::isnan(result.log_loss), "the model gives NaN for text '", batch.names[i], "'");
     result.tokens += targets;
   }
 }
@@ -150,6 +152,8 @@ EvalResult evaluate(const Graph& graph, const Dataset& data, const EvalOptions& 
   }
   result.seconds = seconds_since(start);
   result.skipped = loader.skipped();
+  QUENCH_CHECK(result.task != Task::kNextToken || result.tokens > 0 || done == 0,
+               "no text has two tokens: there is nothing to score");
   QUENCH_CHECK(done > 0, "no item of the data could be used (", result.skipped.size(), " broken)");
   return result;
 }

@@ -189,6 +189,38 @@ TEST(FuseCpuKernels, FusesResidualAndActivation) {
   EXPECT_EQ(graph.find_node("c2.fused")->inputs().size(), 4U);
 }
 
+// a = Conv(x), r = Relu(Conv(x)), y = a + r: fusing the second chain replaces what the first one adds.
+TEST(FuseCpuKernels, SurvivesAResidualThatIsFusedItself) {
+  at::manual_seed(3);
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {Dim::symbol("N"), 4, 6, 6}));
+  Node& a = graph.add("Conv", "a", {&x, &graph.add_constant("wa", at::randn({4, 4, 1, 1}))});
+  Node& b = graph.add("Conv", "b", {&x, &graph.add_constant("wb", at::randn({4, 4, 1, 1}))});
+  Node& r = graph.add("Relu", "r", {&b.output()});
+  graph.add_output(graph.add("Add", "y", {&a.output(), &r.output()}).output());
+  EXPECT_EQ(run_pass(graph, "fuse_cpu_kernels", at::randn({2, 4, 6, 6}), 1e-5), 2);
+  EXPECT_EQ(ops_of(graph), (Ops{"quench.FusedConv", "quench.FusedConv"}));
+}
+
+TEST(FuseCpuKernels, LeavesAWeightThatIsNotFiniteAlone) {
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {1, 4, 6, 6}));
+  Node& conv = graph.add("Conv", "conv", {&x, &graph.add_constant("w", at::full({4, 4, 1, 1}, NAN))});
+  graph.add_output(graph.add("Relu", "y", {&conv.output()}).output());
+  EXPECT_EQ(run_passes(graph, {"infer_shapes", "fuse_cpu_kernels"})[1].changes, 0);
+}
+
+TEST(FoldConstants, DoesNotMakeWhatIsMuchLargerThanWhatItReads) {
+  Graph graph = parse_graph(R"(graph "g" {
+    const %start : int64[] = {0}
+    const %limit : int64[] = {5000000000}
+    const %step : int64[] = {1}
+    %y = Range "y" (%start, %limit, %step) : int64[5000000000]
+    output %y
+  })");
+  EXPECT_EQ(run_passes(graph, {"infer_shapes", "fold_constants"})[1].changes, 0);
+}
+
 TEST(RunPasses, NamesThePassInAnError) {
   Graph graph;
   try {
