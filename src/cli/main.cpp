@@ -66,6 +66,9 @@ int run_program(int argc, char** argv) {
     return kDone;
   } catch (const Error& error) {
     return report(error, command_line.common.json);
+  } catch (const std::exception& error) {
+    report(Error(std::string("internal error: ") + error.what()), command_line.common.json);
+    return kOurs;
   }
 }
 

@@ -26,8 +26,11 @@ bool is_hidden(const fs::path& path) { return path.filename().string().starts_wi
 std::vector<fs::path> pictures_below(const fs::path& folder) {
   std::vector<fs::path> found;
   const auto options = fs::directory_options::follow_directory_symlink;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder, options)) {
-    if (entry.is_regular_file() && is_picture(entry.path()) && !is_hidden(entry.path())) found.push_back(entry.path());
+  for (auto at = fs::recursive_directory_iterator(folder, options); at != fs::recursive_directory_iterator(); ++at) {
+    if (is_hidden(at->path()))
+      at.disable_recursion_pending();
+    else if (at->is_regular_file() && is_picture(at->path()))
+      found.push_back(at->path());
   }
   std::sort(found.begin(), found.end(), [](const fs::path& a, const fs::path& b) {
     const auto key = [](const fs::path& path) {

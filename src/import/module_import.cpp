@@ -91,7 +91,7 @@ void check_against_module(const Graph& graph, const ModuleForward& forward, cons
   options.device = inputs.repeated(0)[0].device().str();
   Executor executor(graph, options);
   for (const bool mirrored : {false, true}) {
-    const std::vector<at::Tensor> given = inputs.random(ModuleInputs::kTraces - 1, mirrored);
+    const std::vector<at::Tensor> given = inputs.random(ModuleInputs::kTraces, mirrored);
     const std::vector<RtValue> actual = executor.run({given.begin(), given.end()});
     std::vector<at::Tensor> copies;  // the module may write into its inputs
     for (const at::Tensor& tensor : given) copies.push_back(tensor.clone());

@@ -25,13 +25,16 @@ std::int64_t factor_of(std::size_t index, int trace) {
   const auto i = static_cast<std::int64_t>(index);
   if (trace == 0) return 1;
   if (trace == 1) return i + 2;
+  if (trace >= ModuleInputs::kTraces && i == 0) return 4;  // a batch size that was never traced
   return i == 1 ? 2 : i + 3;
 }
 
 at::Tensor random_like(const at::Tensor& example, const std::vector<std::int64_t>& sizes, at::Generator& generator,
                        bool mirrored) {
   const at::Tensor wide = example.detach().to(at::kCPU, at::kDouble);
-  double low = wide.min().item<double>(), high = wide.max().item<double>();
+  const at::Tensor finite = wide.masked_select(wide.isfinite());  // a mask may hold -inf
+  double low = finite.numel() > 0 ? finite.min().item<double>() : -1.0;
+  double high = finite.numel() > 0 ? finite.max().item<double>() : 1.0;
   const bool floating = example.is_floating_point();
   if (low == high && floating) {
     low -= 1.0;

@@ -201,6 +201,14 @@ TEST(FromModule, RefusesANumberThatNoSizeExplains) {
   EXPECT_NE(message.find("which no dim of a tensor explains"), std::string::npos) << message;
 }
 
+// 2, 4 and 6 rows are traced and look like "all"; 8 were never traced.
+TEST(FromModule, NoticesABoundThatTheTracesDidNotReach) {
+  const std::string message =
+      import_error([](const at::Tensor& x) { return x.slice(0, 0, std::min<std::int64_t>(x.size(0), 6)) * 2; });
+  EXPECT_NE(message.find("output 0 of the module is float[6, 4], the graph's is float[8, 4]"), std::string::npos)
+      << message;
+}
+
 TEST(FromModule, RefusesAReadOfAViewThatWasWrittenThrough) {
   const std::string message = import_error([](const at::Tensor& x) {
     x.select(1, 0).zero_();
