@@ -17,7 +17,7 @@
 #include "quench/pass.h"
 #include "quench/process.h"
 #include "quench/torch.h"
-#include "zoo/zoo_net.h"
+#include "quench/zoo_net.h"
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include "quench/export.h"
 #include "quench/state_dict.h"
 #include "quench/torch.h"
-#include "zoo/zoo_net.h"
+#include "quench/zoo_net.h"
 
 namespace quench {
 namespace {

@@ -12,6 +12,8 @@ cmake --build "$work/build"
 said=$("$work/build/out_of_tree" "$model" "$work/out.onnx")
 echo "$said"
 grep -q '^probabilities of shape .*, sum 1$' <<< "$said"
+"$work/build/zoo" | tee "$work/zoo"
+grep -q 'alike: 1$' "$work/zoo"
 "$work/prefix/bin/quench" inspect "$work/out.onnx" > "$work/table"
 grep -q '^probabilities *Softmax' "$work/table"
 tail -4 "$work/table"

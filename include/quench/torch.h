@@ -1,5 +1,6 @@
 // torch::nn::Module in: from_module traces any module of yours into a Graph that shares its parameters
-// and buffers, so that training the graph trains the module. The one public header that includes LibTorch's.
+// and buffers, so that training the graph trains the module. With zoo_net.h the only public header that
+// includes LibTorch's.
 //
 //   auto net = std::make_shared<Net>();
 //   quench::Graph graph = quench::from_module(net, {torch::randn({1, 3, 32, 32})});

@@ -1,5 +1,5 @@
 // The model zoo: torch::nn networks by name, with torchvision's parameter names and initialisation. No
-// LibTorch header is needed to ask for one; to call its forward directly include "zoo/zoo_net.h".
+// LibTorch header is needed to ask for one; to call its forward directly include "quench/zoo_net.h".
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,8 @@
 
 #include "qat/augment.h"
 #include "quench/state_dict.h"
+#include "quench/zoo_net.h"
 #include "zoo/seeded_generator.h"
-#include "zoo/zoo_net.h"
 
 namespace quench {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "zoo/zoo_net.h"
+#include "quench/zoo_net.h"
 
 namespace quench {
 

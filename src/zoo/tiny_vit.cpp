@@ -5,7 +5,7 @@
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>
 
-#include "zoo/zoo_net.h"
+#include "quench/zoo_net.h"
 
 namespace quench {
 namespace {

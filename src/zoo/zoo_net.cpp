@@ -1,5 +1,5 @@
 // Making a zoo model by name, with weights that depend on the seed alone.
-#include "zoo/zoo_net.h"
+#include "quench/zoo_net.h"
 
 #include "zoo/seeded_generator.h"
 

@@ -5,7 +5,7 @@
 #include "graph/tensor_types.h"
 #include "quench/executor.h"
 #include "quench/torch.h"
-#include "zoo/zoo_net.h"
+#include "quench/zoo_net.h"
 
 namespace quench {
 namespace {

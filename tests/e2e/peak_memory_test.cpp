@@ -10,7 +10,7 @@
 #include "quench/executor.h"
 #include "quench/pass.h"
 #include "quench/torch.h"
-#include "zoo/zoo_net.h"
+#include "quench/zoo_net.h"
 
 namespace quench {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "qat/augment.h"
 #include "quench/state_dict.h"
-#include "zoo/zoo_net.h"
+#include "quench/zoo_net.h"
 
 namespace quench {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "quench/state_dict.h"
-#include "zoo/zoo_net.h"
+#include "quench/zoo_net.h"
 
 namespace quench {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "zoo/zoo_net.h"
+#include "quench/zoo_net.h"
 
 namespace quench {
 namespace {

@@ -10,9 +10,9 @@
 #include "quench/executor.h"
 #include "quench/import.h"
 #include "quench/state_dict.h"
+#include "quench/zoo_net.h"
 #include "zoo/torch_bytes.h"
 #include "zoo/zip_archive.h"
-#include "zoo/zoo_net.h"
 
 namespace quench {
 namespace {
