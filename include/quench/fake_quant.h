@@ -1,0 +1,123 @@
+// Fake quantizers: what quantization does to a tensor, in float, with a gradient. A FakeQuant is an algorithm
+// (one file each in src/fake_quant/): a function of the tensor and of state that somebody else holds: a node of
+// a graph (quench.FakeQuant: its inputs) or a Quantizer.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quench/observer.h"
+#include "quench/options.h"
+#include "quench/quant.h"
+#include "quench/registry.h"
+
+namespace at {
+class Tensor;
+}
+
+namespace quench {
+
+// What a quantizer is, without its tensors.
+struct FakeQuantSpec {
+  std::string algorithm = "fixed";
+  QScheme scheme;
+  Role role = Role::kActivation;
+  QuantizeBy by = QuantizeBy::kReciprocal;
+  Options options;        // of the algorithm
+  bool observe = false;   // feed the observer
+  bool quantize = false;  // quantize; with both off the exact identity
+};
+
+// Key of the random numbers of one forward (QDrop): the same key gives the same numbers.
+struct RandomKey {
+  std::uint64_t seed = 0, node = 0, step = 0;
+};
+
+enum class ParamShape : std::uint8_t { kScalar, kScale, kInput };  // 0-d; like the scales; like x
+
+struct FakeQuantParam {
+  std::string name;  // the graph's initializer is "<value>.fq.<name>"
+  ParamShape shape = ParamShape::kScalar;
+  bool learnable = true;  // an optimizer's parameter, else a buffer
+  double initial = 0.0;
+};
+
+// The tensors of one quantizer: scale, zero point (float32; integers where it is not learned), then the
+// algorithm's own, in declared order. They belong to the graph or to the Quantizer; buffers among them may be
+// written in place.
+struct FakeQuantTensors {
+  std::vector<at::Tensor> all;
+  const at::Tensor& scale() const;
+  const at::Tensor& zero_point() const;
+  const at::Tensor& own(std::size_t index) const;
+};
+
+class FakeQuant {
+ public:
+  virtual ~FakeQuant() = default;
+
+  // y for x, with the gradient that the algorithm defines. Float32 in, float32 out; x is not empty.
+  virtual at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const RandomKey& key) const = 0;
+  // What the observer sees of x (DoReFa: the transformed weight).
+  virtual at::Tensor observed(const at::Tensor& x) const;
+  // Takes over what an observer found: scale and zero point, and what is derived from them.
+  virtual void accept(const QParams& params, const FakeQuantTensors& tensors) const;
+
+  const FakeQuantSpec& spec() const { return spec_; }
+  const QScheme& scheme() const { return spec_.scheme; }
+
+ protected:
+  explicit FakeQuant(FakeQuantSpec spec) : spec_(std::move(spec)) {}
+
+ private:
+  FakeQuantSpec spec_;
+};
+
+struct FakeQuantEntry {
+  static constexpr const char* kKind = "fake quantizer";
+  std::unique_ptr<FakeQuant> (*make)(const FakeQuantSpec& spec);  // options already checked
+  std::vector<OptionInfo> options;
+  std::vector<FakeQuantParam> params;  // beyond scale and zero point
+  bool learns_scale = false;
+  bool learns_zero_point = false;
+  bool for_weights = true;
+  bool for_activations = true;
+  bool per_channel = true;
+};
+using FakeQuantRegistry = Registry<FakeQuantEntry>;
+
+// Checks role, scheme and options against what the algorithm takes.
+std::unique_ptr<FakeQuant> make_fake_quant(const FakeQuantSpec& spec);
+
+// One forward under the contract that all algorithms share (numerics 5.0). With `observe` an observer must be
+// given; with both flags on it must be refreshable. Half and bfloat16 are computed in float and given back as
+// they came.
+at::Tensor run_fake_quant(const FakeQuant& algorithm, const at::Tensor& x, const FakeQuantTensors& tensors,
+                          Observer* observer, const RandomKey& key = {});
+
+// A quantizer with its own state, for code that holds no graph.
+class Quantizer {
+ public:
+  // `sizes` of the tensor that it will see: what decides the shapes of per-channel state.
+  Quantizer(FakeQuantSpec spec, const std::vector<std::int64_t>& sizes, std::unique_ptr<Observer> observer = nullptr);
+  ~Quantizer();
+  Quantizer(Quantizer&&) noexcept;
+
+  at::Tensor operator()(const at::Tensor& x, const RandomKey& key = {});
+  void set_flags(bool observe, bool quantize);
+  void calibrated();  // takes the observer's result over, once, at the end of calibration
+
+  const FakeQuantSpec& spec() const;
+  Observer* observer() const;
+  std::map<std::string, at::Tensor> parameters() const;       // what learns, by name: for an optimizer
+  std::map<std::string, at::Tensor> state() const;            // all tensors, flags and the observer's statistics
+  void load(const std::map<std::string, at::Tensor>& state);  // shapes are those of the file
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace quench

@@ -1,0 +1,75 @@
+// Observers: watch a tensor over any number of batches in constant memory, and at the end say with which
+// scales and zero points it is to be quantized. One file each in src/observers/.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quench/options.h"
+#include "quench/quant.h"
+#include "quench/registry.h"
+
+namespace at {
+class Tensor;
+}
+
+namespace quench {
+
+class Observer {
+ public:
+  explicit Observer(QScheme scheme) : scheme_(std::move(scheme)) {}
+  virtual ~Observer() = default;
+
+  // Looks at one batch: detached, taken as float32; an empty tensor is ignored, a NaN or an infinity is an
+  // error. The shape may differ from batch to batch except along the scheme's axis.
+  void observe(const at::Tensor& x);
+  // From all that was seen; throws where nothing was. Computed when asked for, not on every batch.
+  QParams qparams() const;
+  bool seen() const { return batches_ > 0; }
+  std::int64_t batches() const { return batches_; }
+
+  // Becomes the observer that saw both halves. Throws unless `other` is of the same kind, scheme and options.
+  void merge(const Observer& other);
+  void reset();
+
+  // All statistics, by name; load() takes the shapes of the file.
+  std::map<std::string, at::Tensor> state() const;
+  void load(const std::map<std::string, at::Tensor>& state);
+
+  const QScheme& scheme() const { return scheme_; }
+  const std::string& kind() const { return kind_; }  // the registered name
+  const Options& options() const { return options_; }
+  bool refreshable() const { return refreshable_; }
+
+ protected:
+  // Not empty, float32, finite; on whichever device the data is; any layout.
+  virtual void add(const at::Tensor& x) = 0;
+  virtual QParams compute() const = 0;
+  virtual void add_all(const Observer& other) = 0;  // the same kind, scheme and options; has seen something
+  virtual void clear() = 0;
+  virtual std::map<std::string, at::Tensor> save() const = 0;
+  virtual void restore(const std::map<std::string, at::Tensor>& state) = 0;
+
+ private:
+  friend std::unique_ptr<Observer> make_observer(const std::string&, const QScheme&, const Options&);
+  QScheme scheme_;
+  std::string kind_;
+  Options options_;
+  bool refreshable_ = false;
+  std::int64_t batches_ = 0;
+};
+
+struct ObserverEntry {
+  static constexpr const char* kKind = "observer";
+  std::unique_ptr<Observer> (*make)(const QScheme& scheme, const Options& options);  // options already checked
+  std::vector<OptionInfo> options;
+  bool per_channel = true;   // else only schemes per tensor are taken
+  bool refreshable = false;  // may observe and quantize at once (QAT's moving average)
+};
+using ObserverRegistry = Registry<ObserverEntry>;
+
+std::unique_ptr<Observer> make_observer(const std::string& name, const QScheme& scheme, const Options& options = {});
+
+}  // namespace quench

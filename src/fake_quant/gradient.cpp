@@ -1,0 +1,43 @@
+#include "fake_quant/gradient.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <memory>
+
+namespace quench {
+namespace {
+
+struct Holder : torch::CustomClassHolder {
+  explicit Holder(GradientRule rule) : rule(std::move(rule)) {}
+  GradientRule rule;
+};
+
+class RuleFunction : public torch::autograd::Function<RuleFunction> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const Tensors& inputs,
+                            const c10::intrusive_ptr<Holder>& holder) {
+    const at::Tensor y = holder->rule.forward(inputs);
+    context->saved_data["rule"] = c10::IValue(c10::intrusive_ptr<torch::CustomClassHolder>(holder));
+    context->saved_data["inputs"] = static_cast<std::int64_t>(inputs.size());
+    context->save_for_backward(holder->rule.save(inputs, y));
+    return y;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 const torch::autograd::variable_list& gradients) {
+    const auto capsule = context->saved_data["rule"].toCapsule();
+    const auto& rule = static_cast<const Holder&>(*capsule).rule;
+    torch::autograd::variable_list result = rule.backward(gradients[0], context->get_saved_variables());
+    result.resize(static_cast<std::size_t>(context->saved_data["inputs"].toInt()) + 1);  // one more for the holder
+    return result;
+  }
+};
+
+}  // namespace
+
+at::Tensor apply_rule(const Tensors& inputs, GradientRule rule) {
+  return RuleFunction::apply(inputs, c10::make_intrusive<Holder>(std::move(rule)));
+}
+
+}  // namespace quench

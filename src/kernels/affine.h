@@ -1,0 +1,43 @@
+// The affine fake-quantizers on whole tensors: fused, threaded loops on the CPU and on CUDA; any dense layout
+// is worked on as it lies. Float32. Each has a plain twin (*_ref) that says what it must equal: forward bit for
+// bit, sums to accumulated rounding. Results lie as x does.
+#pragma once
+
+#include "quench/quant.h"
+
+namespace at {
+class Tensor;
+}
+
+namespace quench {
+
+// Scale (> 0) and zero point (integers held as float32) have the scheme's shape for x, or one element.
+struct AffineArgs {
+  const at::Tensor& scale;
+  const at::Tensor& zero_point;
+  const QScheme& scheme;
+  QuantizeBy by = QuantizeBy::kReciprocal;
+};
+
+// y = (clamp(round(x/s) + z, n, p) - z) * s; numerics 4.
+at::Tensor fake_quantize(const at::Tensor& x, const AffineArgs& args);
+at::Tensor fake_quantize_ref(const at::Tensor& x, const AffineArgs& args);
+
+// Integer codes, int32. NaN gives the zero point's code.
+at::Tensor quantize_codes(const at::Tensor& x, const AffineArgs& args);
+at::Tensor dequantize_codes(const at::Tensor& codes, const AffineArgs& args);
+
+// The same with a mask (bool) of where the code was in range, and the gradient that it lets pass.
+void fake_quantize_masked(const at::Tensor& x, const AffineArgs& args, at::Tensor& y, at::Tensor& mask);
+void fake_quantize_masked_ref(const at::Tensor& x, const AffineArgs& args, at::Tensor& y, at::Tensor& mask);
+at::Tensor masked_gradient(const at::Tensor& dy, const at::Tensor& mask);
+at::Tensor masked_gradient_ref(const at::Tensor& dy, const at::Tensor& mask);
+
+// LSQ (numerics 5.3), all three gradients in one pass; ds and dz (float32, the scale's shape) without the
+// gradient factor.
+void lsq_backward(const at::Tensor& dy, const at::Tensor& x, const AffineArgs& args, at::Tensor& dx, at::Tensor& ds,
+                  at::Tensor& dz);
+void lsq_backward_ref(const at::Tensor& dy, const at::Tensor& x, const AffineArgs& args, at::Tensor& dx, at::Tensor& ds,
+                      at::Tensor& dz);
+
+}  // namespace quench

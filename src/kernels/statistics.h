@@ -1,0 +1,56 @@
+// What observers ask of a tensor: range, moments, histograms, the search for the best range. CPU (vectorised,
+// threaded) and CUDA, any dense layout; float32 in. Each has a plain twin (*_ref). Sums are the same for a
+// given thread count.
+#pragma once
+
+#include "quench/quant.h"
+
+namespace at {
+class Tensor;
+}
+
+namespace quench {
+
+// Least and greatest, float32 of scheme.scale_shape(x).
+void min_max(const at::Tensor& x, const QScheme& scheme, at::Tensor& min, at::Tensor& max);
+void min_max_ref(const at::Tensor& x, const QScheme& scheme, at::Tensor& min, at::Tensor& max);
+
+// Sums of x, x^2 and |x|, float64 of scheme.scale_shape(x).
+void moments(const at::Tensor& x, const QScheme& scheme, at::Tensor& sum, at::Tensor& squares, at::Tensor& absolute);
+void moments_ref(const at::Tensor& x, const QScheme& scheme, at::Tensor& sum, at::Tensor& squares,
+                 at::Tensor& absolute);
+
+// Counts (float64, {entries, bins}; entries = number of scales) over [low, high] of each entry: bin
+// floor((x - low) * bins / (high - low)), the upper end in the last bin; what lies outside is not counted. With
+// `absolute` of |x|. A range of one point puts all equal values into the first bin.
+struct HistogramArgs {
+  const QScheme& scheme;
+  const at::Tensor& low;  // float32, one per entry
+  const at::Tensor& high;
+  int bins = 2048;
+  bool absolute = false;
+};
+at::Tensor histogram(const at::Tensor& x, const HistogramArgs& args);
+at::Tensor histogram_ref(const at::Tensor& x, const HistogramArgs& args);
+
+// The MSE search (numerics 6.6): candidates k multiply both ends by 1 - 0.01 k; the least sum |q(x) - x|^p wins,
+// the first one on equality. The result: the range of the winner, per entry, and its mean error (float64).
+struct RangeSearch {
+  std::vector<float> min, max;
+  std::vector<double> error;
+};
+struct SearchArgs {
+  const QScheme& scheme;
+  std::vector<float> min, max;  // observed, per entry
+  double power = 2.0;
+  int candidates = 95;
+};
+// On the tensor itself: MQBench's result exactly, with candidates given up as soon as they cannot win.
+RangeSearch search_range(const at::Tensor& x, const SearchArgs& args);
+RangeSearch search_range_ref(const at::Tensor& x, const SearchArgs& args);
+// On a fine histogram (float64, {entries, bins}) over [low, high] of each entry; the ends are searched apart
+// where the scheme is affine. Counts sit at the centres of their bins.
+RangeSearch search_histogram(const at::Tensor& counts, const std::vector<float>& low, const std::vector<float>& high,
+                             const SearchArgs& args);
+
+}  // namespace quench

@@ -1,0 +1,33 @@
+#include "quench/options.h"
+
+#include <gtest/gtest.h>
+
+#include "quench/error.h"
+
+namespace quench {
+namespace {
+
+const std::vector<OptionInfo> kKnown = {{"bins", 2048.0, "of the histogram"}, {"on", "histogram", "what is searched"}};
+
+TEST(Options, FillsInWhatIsNotGiven) {
+  const Options options = Options({{"bins", 64.0}}).checked(kKnown, "observer 'x'");
+  EXPECT_EQ(options.number("bins"), 64.0);
+  EXPECT_EQ(options.word("on"), "histogram");
+}
+
+TEST(Options, NamesTheNearestKnownOption) {
+  try {
+    Options({{"bin", 64.0}}).checked(kKnown, "observer 'x'");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(), "unknown option of observer 'x' 'bin'; did you mean 'bins'?; known: bins, on");
+  }
+}
+
+TEST(Options, RefusesAWordForANumber) {
+  EXPECT_THROW(Options({{"bins", "many"}}).checked(kKnown, "observer 'x'"), Error);
+  EXPECT_THROW(Options({{"on", 1.0}}).checked(kKnown, "observer 'x'"), Error);
+}
+
+}  // namespace
+}  // namespace quench

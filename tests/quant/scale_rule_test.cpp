@@ -1,0 +1,66 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "quench/error.h"
+#include "quench/quant.h"
+
+namespace quench {
+namespace {
+
+QParams of(const char* scheme, float min, float max) { return qparams_of_range(QScheme::parse(scheme), {min}, {max}); }
+
+TEST(ScaleRule, SymmetricDividesByHalfTheWidth) {
+  EXPECT_EQ(of("int8 symmetric tensor", -1.0F, 2.0F).scale[0], 2.0F / 127.5F);
+  EXPECT_EQ(of("int8 symmetric tensor narrow", -2.0F, 1.0F).scale[0], 2.0F / 127.0F);
+  EXPECT_EQ(of("int4 symmetric tensor", -2.0F, 1.0F).scale[0], 2.0F / 7.5F);
+  EXPECT_EQ(of("int8 symmetric tensor", -1.0F, 2.0F).zero_point[0], 0);
+}
+
+// D8, D10: an unsigned symmetric range uses all its codes.
+TEST(ScaleRule, UnsignedSymmetricUsesAllCodes) {
+  const QParams params = of("uint8 symmetric tensor", 0.0F, 2.0F);
+  EXPECT_EQ(params.scale[0], 2.0F / 255.0F);
+  EXPECT_EQ(params.zero_point[0], 0);
+}
+
+TEST(ScaleRule, AffineHoldsZero) {
+  const QParams below = of("uint8 affine tensor", -3.0F, -1.0F);
+  EXPECT_EQ(below.scale[0], 3.0F / 255.0F);
+  EXPECT_EQ(below.zero_point[0], 255);
+  const QParams above = of("int8 affine tensor", 1.0F, 3.0F);
+  EXPECT_EQ(above.scale[0], 3.0F / 255.0F);
+  EXPECT_EQ(above.zero_point[0], -128);
+}
+
+TEST(ScaleRule, RoundsToAPowerOfTwoBeforeTheZeroPoint) {
+  const QParams params = of("uint8 affine tensor pot", -1.0F, 3.0F);  // 4/255: 2^-5.99
+  EXPECT_EQ(params.scale[0], std::ldexp(1.0F, -6));
+  EXPECT_EQ(params.zero_point[0], 64);
+}
+
+TEST(ScaleRule, PowersOfTwoAreThoseOfTheLogarithm) {
+  for (float scale = 1e-6F; scale < 1e6F; scale *= 1.0137F)
+    EXPECT_EQ(qparams_of_scale(QScheme::parse("int8 tensor pot"), {scale}, {0.0F}).scale[0],
+              static_cast<float>(std::exp2(std::round(std::log2(static_cast<double>(scale))))))
+        << scale;
+}
+
+TEST(ScaleRule, HasAFloor) { EXPECT_EQ(of("int8 symmetric tensor", 0.0F, 0.0F).scale[0], std::ldexp(1.0F, -23)); }
+
+TEST(ScaleRule, Fp8ReachesItsLargestValue) {
+  EXPECT_EQ(of("e4m3fn tensor", -1.0F, 2.0F).scale[0], 2.0F / 448.0F);
+  EXPECT_EQ(of("e5m2 tensor", -4.0F, 2.0F).scale[0], 4.0F / 57344.0F);
+}
+
+TEST(ScaleRule, RefusesWhatWasNeverObserved) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  EXPECT_THROW(of("int8 tensor", kInf, -kInf), Error);
+  EXPECT_THROW(of("int8 tensor", 0.0F, kInf), Error);
+  EXPECT_THROW(of("int8 tensor", std::nanf(""), 1.0F), Error);
+  EXPECT_THROW(qparams_of_range(QScheme(), {1.0F}, {}), Error);
+}
+
+}  // namespace
+}  // namespace quench
