@@ -47,8 +47,11 @@ void forget(const std::string& path) {
 
 std::string reason(int error, const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
+  std::error_code ignored;  // a folder that cannot be looked at is as good as none
   switch (error) {
-    case ENOENT: return concat("the folder '", folder, "' does not exist");
+    case ENOENT:
+      if (std::filesystem::is_directory(folder, ignored)) return concat("no files can be made in '", folder, "'");
+      return concat("the folder '", folder, "' does not exist");
     case ENOTDIR: return concat("'", folder, "' is not a folder");
     case EACCES: return concat("no permission to write in '", folder.empty() ? "." : folder, "'");
     case EROFS: return "the file system is read-only";
@@ -120,6 +123,15 @@ void write_file_atomically(const std::string& path, std::string_view bytes) {
   AtomicFile file(path);
   file.write(bytes);
   file.commit();
+}
+
+void check_writable(const std::string& path) {
+  std::error_code ignored;  // what cannot be looked at cannot be opened either
+  const auto status = std::filesystem::status(path, ignored);
+  const bool is_device = std::filesystem::is_other(status);
+  // A pipe must not be opened twice: its reader takes the first end for the only one.
+  if (!is_device) const AtomicFile trial(path);
+  QUENCH_CHECK(!is_device || ::access(path.c_str(), W_OK) == 0, "cannot write '", path, "': ", std::strerror(errno));
 }
 
 void remove_partial_files() noexcept {

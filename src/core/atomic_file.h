@@ -37,6 +37,9 @@ class AtomicFile {
 // The whole of a small file at once.
 void write_file_atomically(const std::string& path, std::string_view bytes);
 
+// Throws now what an AtomicFile would throw after long work, and leaves nothing behind.
+void check_writable(const std::string& path);
+
 // For signal handlers: removes every partial file that is open now. Async-signal-safe.
 void remove_partial_files() noexcept;
 

@@ -59,7 +59,9 @@ Value* Node::input(int slot) const {
 }
 
 Value& Node::output(int index) const {
-  Value* value = outputs_.at(static_cast<std::size_t>(index));
+  const auto count = static_cast<int>(outputs_.size());
+  QUENCH_CHECK(index >= 0 && index < count, where(), " has no output ", index, "; it has ", count);
+  Value* value = outputs_[static_cast<std::size_t>(index)];
   QUENCH_CHECK(value, where(), " leaves out its output ", index);
   return *value;
 }

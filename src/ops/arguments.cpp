@@ -19,6 +19,12 @@ at::Tensor tensor_or_undefined(const Inputs& in, std::size_t slot) {
 
 std::vector<std::int64_t> integers_at(const Inputs& in, std::size_t slot) { return integers_of(in[slot].tensor()); }
 
+std::int64_t integer_at(const Inputs& in, std::size_t slot) {
+  const std::vector<std::int64_t> numbers = integers_at(in, slot);
+  QUENCH_CHECK(numbers.size() == 1, "input ", slot, " must have one element, it has ", numbers.size());
+  return numbers[0];
+}
+
 std::vector<double> numbers_at(const Inputs& in, std::size_t slot) {
   const at::Tensor flat = in[slot].tensor().detach().to(at::kCPU, at::kDouble).contiguous();
   const auto* data = flat.const_data_ptr<double>();

@@ -13,6 +13,7 @@ bool given(const Inputs& in, std::size_t slot);  // false past the end and where
 std::optional<at::Tensor> optional_tensor(const Inputs& in, std::size_t slot);
 at::Tensor tensor_or_undefined(const Inputs& in, std::size_t slot);
 std::vector<std::int64_t> integers_at(const Inputs& in, std::size_t slot);  // of a host slot
+std::int64_t integer_at(const Inputs& in, std::size_t slot);                // of a host slot with one element
 std::vector<double> numbers_at(const Inputs& in, std::size_t slot);         // of a host slot
 double number_at(const Inputs& in, std::size_t slot, double fallback);      // of a host slot with one element
 bool wants_output(const Node& node, std::size_t index);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "graph/tensor_types.h"
+#include "ops/arguments.h"
 #include "ops/convert.h"
 #include "ops/number_types.h"
 #include "ops/shape_rules.h"
@@ -43,7 +44,18 @@ void constant_of_shape_shape(Node& node) {
   if (!is_integer(value.dtype()) || !contents || contents->size() != 1 || !(*contents)[0].is_number()) return;
   constexpr std::int64_t kSmall = 64;
   const std::int64_t count = (*contents)[0].number();
-  if (count <= kSmall) set_contents(node, Dims(static_cast<std::size_t>(count), integers_of(value.tensor())[0]));
+  if (count >= 0 && count <= kSmall)
+    set_contents(node, Dims(static_cast<std::size_t>(count), integers_of(value.tensor())[0]));
+}
+
+// In unsigned numbers: the distance of two of them may not fit into a signed one.
+std::int64_t range_count(std::int64_t start, std::int64_t limit, std::int64_t delta) {
+  if (delta > 0 ? limit <= start : limit >= start) return 0;
+  const auto from = static_cast<std::uint64_t>(start), to = static_cast<std::uint64_t>(limit);
+  const auto step = static_cast<std::uint64_t>(delta);
+  const std::uint64_t count = delta > 0 ? (to - from - 1) / step + 1 : (from - to - 1) / (0 - step) + 1;
+  QUENCH_CHECK(count <= INT64_MAX, "from ", start, " to ", limit, " by ", delta, " are too many numbers");
+  return static_cast<std::int64_t>(count);
 }
 
 std::vector<RtValue> range(const Node&, const Inputs& in, ExecContext& context) {
@@ -53,10 +65,8 @@ std::vector<RtValue> range(const Node&, const Inputs& in, ExecContext& context) 
     const auto number = [&](std::size_t slot) { return in[slot].tensor().to(at::kLong).item<std::int64_t>(); };
     const std::int64_t start = number(0), limit = number(1), delta = number(2);
     QUENCH_CHECK(delta != 0, "a step of 0");
-    const bool any = delta > 0 ? limit > start : limit < start;
-    return {narrow(
-        any ? at::arange(start, limit, delta, options.dtype(at::kLong)) : at::empty({0}, options.dtype(at::kLong)),
-        type)};
+    const at::Tensor numbers = at::arange(range_count(start, limit, delta), options.dtype(at::kLong));
+    return {narrow(numbers.mul(delta).add(start), type)};
   }
   const auto number = [&](std::size_t slot) { return in[slot].tensor().to(at::kDouble).item<double>(); };
   const double start = number(0), delta = number(2);
@@ -69,8 +79,7 @@ void range_shape(Node& node) {
   const auto start = input_integer(node, 0), limit = input_integer(node, 1), delta = input_integer(node, 2);
   Dim count;
   if (start && limit && delta && *delta != 0) {
-    const std::int64_t span = *limit - *start, sign = *delta > 0 ? 1 : -1;
-    count = std::max<std::int64_t>(0, (span + *delta - sign) / *delta);
+    count = range_count(*start, *limit, *delta);
   } else if (start == 0 && delta == 1) {
     const auto contents = input_contents(node, 1);
     if (contents && contents->size() == 1) count = contents->front();
@@ -119,7 +128,7 @@ void one_hot_shape(Node& node) {
 std::vector<RtValue> trilu(const Node& node, const Inputs& in, ExecContext&) {
   const at::Tensor& x = in[0].tensor();
   std::int64_t diagonal = 0;
-  if (in.size() > 1 && !in[1].is_none()) diagonal = integers_of(in[1].tensor()).at(0);
+  if (given(in, 1)) diagonal = integer_at(in, 1);
   const at::Tensor movable = as_movable(x);
   const at::Tensor result = node.get_int("upper", 1) != 0 ? at::triu(movable, diagonal) : at::tril(movable, diagonal);
   return {RtValue(from_movable(result, x.scalar_type()), in[0].dtype())};

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "graph/tensor_types.h"
+#include "ops/arguments.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
 #include "quench/op.h"
@@ -59,11 +60,10 @@ std::vector<std::int64_t> kept_boxes(const std::vector<Box>& boxes, const float*
 }
 
 Limits limits_of(const Inputs& in) {
-  const auto given = [&](std::size_t slot) { return slot < in.size() && !in[slot].is_none(); };
   Limits limits;
-  if (given(2)) limits.most = integers_of(in[2].tensor()).at(0);
-  if (given(3)) limits.overlap = in[3].tensor().reshape({-1})[0].item<float>();
-  if (given(4)) limits.score = in[4].tensor().reshape({-1})[0].item<float>();
+  if (given(in, 2)) limits.most = integer_at(in, 2);
+  limits.overlap = static_cast<float>(number_at(in, 3, limits.overlap));
+  limits.score = static_cast<float>(number_at(in, 4, limits.score));
   return limits;
 }
 

@@ -18,8 +18,11 @@ void optional_shape(Node& node) {
   TypeInfo element;
   if (node.input(0))
     element = node.input(0)->type();
-  else if (const auto at = node.attrs.find("type"); at != node.attrs.end())
-    element = std::get<TypeInfo>(at->second);
+  else if (const auto at = node.attrs.find("type"); at != node.attrs.end()) {
+    const auto* type = std::get_if<TypeInfo>(&at->second);
+    QUENCH_CHECK(type, node.where(), ": attribute 'type' is not a type");
+    element = *type;
+  }
   node.output().set_type(TypeInfo::optional(element));
 }
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "graph/tensor_types.h"
+#include "ops/arguments.h"
 #include "ops/body_types.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
@@ -34,14 +34,11 @@ void set_sequence(Node& node, TypeInfo element) {
 }
 
 // -size..size-1 (or ..size, for an insertion) -> 0..size.
-std::size_t place_of(const RtValue& position, std::size_t size, bool inserts) {
+std::size_t place_of(std::int64_t at, std::size_t size, bool inserts) {
   const std::int64_t count = static_cast<std::int64_t>(size), last = inserts ? count : count - 1;
-  const std::int64_t at = integers_of(position.tensor()).at(0);
   QUENCH_CHECK(at >= -count && at <= last, "position ", at, " is out of range for a sequence of ", count);
   return static_cast<std::size_t>(at < 0 ? at + count : at);
 }
-
-bool given(const Inputs& in, std::size_t slot) { return slot < in.size() && !in[slot].is_none(); }
 
 std::vector<RtValue> construct(const Node&, const Inputs& in, ExecContext&) {
   TypeInfo element = in[0].type();
@@ -68,7 +65,7 @@ void empty_shape(Node& node) { set_sequence(node, TypeInfo::tensor(empty_dtype(n
 
 std::vector<RtValue> element_at(const Node&, const Inputs& in, ExecContext&) {
   const std::vector<RtValue>& elements = in[0].elements();
-  return {elements[place_of(in[1], elements.size(), false)]};
+  return {elements[place_of(integer_at(in, 1), elements.size(), false)]};
 }
 
 void element_shape(Node& node) {
@@ -78,7 +75,7 @@ void element_shape(Node& node) {
 
 std::vector<RtValue> insert(const Node&, const Inputs& in, ExecContext&) {
   std::vector<RtValue> elements = in[0].elements();
-  const std::size_t place = given(in, 2) ? place_of(in[2], elements.size(), true) : elements.size();
+  const std::size_t place = given(in, 2) ? place_of(integer_at(in, 2), elements.size(), true) : elements.size();
   const TypeInfo element = elements.empty() ? in[1].type() : general_type(element_type(in[0]), in[1].type());
   elements.insert(elements.begin() + static_cast<std::ptrdiff_t>(place), in[1]);
   return {RtValue::sequence(std::move(elements), element)};
@@ -91,7 +88,7 @@ void insert_shape(Node& node) {
 std::vector<RtValue> erase(const Node&, const Inputs& in, ExecContext&) {
   std::vector<RtValue> elements = in[0].elements();
   QUENCH_CHECK(!elements.empty(), "the sequence is empty");
-  const std::size_t place = given(in, 1) ? place_of(in[1], elements.size(), false) : elements.size() - 1;
+  const std::size_t place = given(in, 1) ? place_of(integer_at(in, 1), elements.size(), false) : elements.size() - 1;
   elements.erase(elements.begin() + static_cast<std::ptrdiff_t>(place));
   return {RtValue::sequence(std::move(elements), element_type(in[0]))};
 }
@@ -108,9 +105,8 @@ void scalar_shape(Node& node) { set_type(node, 0, DType::kInt64, Dims{}); }
 std::vector<std::int64_t> part_sizes(const Inputs& in, std::int64_t total) {
   std::int64_t each = 1;
   if (given(in, 1)) {
-    const std::vector<std::int64_t> sizes = integers_of(in[1].tensor());
-    if (in[1].tensor().dim() > 0) return sizes;
-    each = sizes.at(0);
+    if (in[1].tensor().dim() > 0) return integers_at(in, 1);
+    each = integer_at(in, 1);
   }
   QUENCH_CHECK(each > 0, "the size of a part must be positive, not ", each);
   std::vector<std::int64_t> sizes;

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "graph/tensor_types.h"
+#include "ops/arguments.h"
 #include "ops/convert.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
@@ -18,9 +18,6 @@ OpTraits reads_on_host(std::vector<int> slots) {
   traits.host_slots = std::move(slots);
   return traits;
 }
-
-bool given(const Inputs& in, std::size_t slot) { return slot < in.size() && !in[slot].is_none(); }
-std::int64_t number(const RtValue& value) { return integers_of(value.tensor()).at(0); }
 
 // [..., 1] as a real tensor, [..., 2] as a complex one; half precision computes in float.
 at::Tensor signal_of(const at::Tensor& input) {
@@ -39,10 +36,10 @@ int dft_axis(const Node& node, std::int64_t axis, int rank) {
 std::vector<RtValue> dft(const Node& node, const Inputs& in, ExecContext&) {
   const at::Tensor& input = in[0].tensor();
   const at::Tensor x = signal_of(input);
-  const int axis = dft_axis(node, given(in, 2) ? number(in[2]) : -2, static_cast<int>(input.dim()));
+  const int axis = dft_axis(node, given(in, 2) ? integer_at(in, 2) : -2, static_cast<int>(input.dim()));
   const bool inverse = node.get_int("inverse", 0) != 0, onesided = node.get_int("onesided", 0) != 0;
   const std::int64_t usual = inverse && onesided ? 2 * (x.size(axis) - 1) : x.size(axis);
-  const std::int64_t length = given(in, 1) ? number(in[1]) : usual;
+  const std::int64_t length = given(in, 1) ? integer_at(in, 1) : usual;
   if (inverse && onesided)
     return {at::fft_irfft(x.is_complex() ? x : at::complex(x, at::zeros_like(x)), length, axis)
                 .unsqueeze(-1)
@@ -75,8 +72,8 @@ void dft_shape(Node& node) {
 std::vector<RtValue> stft(const Node& node, const Inputs& in, ExecContext&) {
   const at::Tensor& input = in[0].tensor();
   const at::Tensor x = signal_of(input);
-  const std::int64_t step = number(in[1]);
-  const std::int64_t length = given(in, 3) ? number(in[3]) : given(in, 2) ? in[2].tensor().size(0) : x.size(1);
+  const std::int64_t step = integer_at(in, 1);
+  const std::int64_t length = given(in, 3) ? integer_at(in, 3) : given(in, 2) ? in[2].tensor().size(0) : x.size(1);
   QUENCH_CHECK(step > 0 && length > 0 && length <= x.size(1), "frames of ", length, " samples every ", step,
                " do not fit a signal of ", x.size(1));
   at::Tensor frames = x.unfold(1, length, step);
@@ -105,7 +102,7 @@ DType output_dtype(const Node& node) { return dtype_from_onnx(node.get_int("outp
 
 // a0 - a1 cos(2 pi n / N) + a2 cos(4 pi n / N), N the size, or one less for a symmetric window.
 RtValue cosine_window(const Node& node, const Inputs& in, ExecContext& context, const std::array<double, 3>& a) {
-  const std::int64_t size = number(in[0]);
+  const std::int64_t size = integer_at(in, 0);
   const bool periodic = node.get_int("periodic", 1) != 0;
   const double length = periodic ? static_cast<double>(size) : std::max(1.0, static_cast<double>(size - 1));
   const at::Tensor angle = at::arange(size, at::kDouble).mul(2 * std::numbers::pi / length);
@@ -130,7 +127,7 @@ void window_shape(Node& node) {
 }
 
 std::vector<RtValue> mel_weight_matrix(const Node& node, const Inputs& in, ExecContext& context) {
-  const std::int64_t bands = number(in[0]), length = number(in[1]), rate = number(in[2]);
+  const std::int64_t bands = integer_at(in, 0), length = integer_at(in, 1), rate = integer_at(in, 2);
   const auto mel = [](double hertz) { return 2595.0 * std::log10(1.0 + hertz / 700.0); };
   const double low = mel(in[3].tensor().item<double>()), high = mel(in[4].tensor().item<double>());
   const double step = (high - low) / static_cast<double>(bands + 2);

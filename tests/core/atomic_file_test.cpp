@@ -92,6 +92,32 @@ TEST_F(AtomicFileTest, SaysWhatIsWrong) {
   }
 }
 
+TEST_F(AtomicFileTest, SaysBeforehandWhetherAFileCanBeWritten) {
+  check_writable(path("new"));
+  write_file_atomically(path("old"), "old");
+  check_writable(path("old"));
+  EXPECT_EQ(read(path("old")), "old");
+  EXPECT_EQ(files(), 1);
+  check_writable("/dev/null");
+  EXPECT_EQ(message_of("/proc/new"), "cannot write '/proc/new': no files can be made in '/proc'");
+  for (const std::string& bad : {path("no/where"), folder_.string(), path("old/file"), std::string("/proc/version")}) {
+    std::string message;
+    try {
+      check_writable(bad);
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    EXPECT_EQ(message, message_of(bad));
+    EXPECT_NE(message, "");
+  }
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(AtomicFileTest, DoesNotOpenAPipeToSeeWhetherItCanBeWritten) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  check_writable(path("pipe"));  // opening it would wait for a reader
+}
+
 TEST_F(AtomicFileTest, NamesAFullDisk) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full on this system";
   AtomicFile file("/dev/full");

@@ -13,6 +13,28 @@ TEST(Create, RangeCountsBothWays) {
   EXPECT_TRUE(at::allclose(run_one("Range", {real(1), real(2), real(0.5F)}), at::tensor({1.0F, 1.5F})));
 }
 
+TEST(Create, RangeOfTheWholeOfInt64DoesNotOverflow) {
+  constexpr std::int64_t kLeast = INT64_MIN, kMost = INT64_MAX, kStep = std::int64_t{1} << 62;
+  const auto number = [](std::int64_t value) { return RtValue(at::scalar_tensor(value, at::kLong)); };
+  const auto longs = [](const std::vector<std::int64_t>& values) { return at::tensor(values, at::kLong); };
+  const auto check = [&](std::int64_t start, std::int64_t limit, std::int64_t delta, const at::Tensor& wanted) {
+    EXPECT_TRUE(at::equal(run_one("Range", {number(start), number(limit), number(delta)}), wanted));
+    Graph graph;
+    std::vector<Value*> values;
+    for (const std::int64_t value : {start, limit, delta})
+      values.push_back(&graph.add_constant("c" + std::to_string(values.size()), at::scalar_tensor(value, at::kLong)));
+    Node& node = graph.add("Range", "range", values);
+    infer_shapes(graph);
+    EXPECT_EQ(node.output().type().text(), "int64[" + std::to_string(wanted.numel()) + "]");
+  };
+  check(kLeast, kMost, kStep, longs({kLeast, kLeast + kStep, 0, kStep}));
+  check(kLeast, kMost, kMost, longs({kLeast, -1, kMost - 1}));
+  check(kMost, kLeast, kLeast, longs({kMost, -1}));
+  check(kMost, kLeast, kMost, longs({}));
+  EXPECT_EQ(message_of([&] { run_one("Range", {number(kLeast), number(kMost), number(1)}); }),
+            "from -9223372036854775808 to 9223372036854775807 by 1 are too many numbers");
+}
+
 TEST(Create, OneHotOfAnIndexOutOfRangeIsOff) {
   const at::Tensor result = run_one("OneHot", {ints({1, -1, 7}), ints({3}), floats({0, 9})});
   EXPECT_TRUE(at::equal(result, at::tensor({0.0F, 9.0F, 0.0F, 0.0F, 0.0F, 9.0F, 0.0F, 0.0F, 0.0F}).reshape({3, 3})));
@@ -74,6 +96,17 @@ TEST(Sequence, InsertsErasesAndJoins) {
       at::equal(run_one("ConcatFromSequence", {shorter}, {{"axis", std::int64_t{0}}}), at::tensor({3.0F, 1.0F})));
   EXPECT_EQ(message_of([&] { run_op("SequenceAt", {sequence, ints({2})}); }),
             "position 2 is out of range for a sequence of 2");
+}
+
+TEST(Operators, ANumberThatIsNoneIsAnErrorOfTheModel) {
+  const RtValue none = ints({}), sequence = run_op("SequenceConstruct", {floats({1})})[0];
+  const std::string message = "input 1 must have one element, it has 0";
+  EXPECT_EQ(message_of([&] { run_op("SequenceAt", {sequence, none}); }), message);
+  EXPECT_EQ(message_of([&] { run_op("Trilu", {floats({1}, {1, 1}), none}); }), message);
+  EXPECT_EQ(message_of([&] { run_op("DFT", {floats({1, 2}, {1, 2, 1}), none}); }), message);
+  EXPECT_EQ(
+      message_of([&] { run_op("NonMaxSuppression", {floats({0, 0, 1, 1}, {1, 1, 4}), floats({1}, {1, 1, 1}), none}); }),
+      "input 2 must have one element, it has 0");
 }
 
 TEST(Operators, ANodeThatLacksAnInputIsAnErrorNotACrash) {
