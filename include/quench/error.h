@@ -1,5 +1,5 @@
-// The one exception type of quench. What ends the job throws it; each stage adds a line of context on
-// the way up ("at node 'conv1' (Conv)", "while importing resnet18.onnx").
+// The exception type of quench. What ends the job throws it; each stage adds a line of context on the way
+// up ("at node 'conv1' (Conv)", "while importing resnet18.onnx").
 #pragma once
 
 #include <exception>
@@ -27,6 +27,19 @@ class Error : public std::exception {
   std::string text_;
 };
 
+// A mistake of quench itself, with the context in which it showed. No Error: who deals with broken input
+// must not take it for one. Nothing throws it but rethrow_with_context.
+class InternalError : public std::exception {
+ public:
+  explicit InternalError(Error error) : error_(std::move(error)) {}
+  void add_context(const std::string& line) { error_.add_context(line); }
+  const Error& error() const { return error_; }
+  const char* what() const noexcept override { return error_.what(); }
+
+ private:
+  Error error_;
+};
+
 template <typename... Parts>
 std::string concat(const Parts&... parts) {
   std::ostringstream out;
@@ -42,17 +55,19 @@ template <typename... Parts>
 // What an exception says, without the C++ stack that LibTorch's errors carry behind it.
 std::string plain_message(const std::exception& error);
 
-// Runs `body`; any exception leaves as a quench::Error with the context line added. `describe` is
-// called only on the way out.
+// For handlers: throws what is being handled on, with the line added. What can only be a mistake of ours
+// (std::out_of_range and the other std::logic_errors, a bad_variant_access ...) leaves as an InternalError; all else
+// (LibTorch's errors, memory that runs out) can come of a model or its data, and leaves as an Error.
+[[noreturn]] void rethrow_with_context(std::exception& error, const std::string& line);
+
+// Runs `body`; any exception leaves as an Error or an InternalError with the context line added. `describe`
+// is called only on the way out.
 template <typename Body, typename Describe>
 auto with_context(Describe&& describe, Body&& body) -> decltype(body()) {
   try {
     return body();
-  } catch (Error& error) {
-    error.add_context(describe());
-    throw;
-  } catch (const std::exception& error) {
-    throw Error(plain_message(error)).add_context(describe());
+  } catch (std::exception& error) {
+    rethrow_with_context(error, describe());
   }
 }
 

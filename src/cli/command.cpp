@@ -1,6 +1,7 @@
 #include "cli/command.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <iostream>
 
 #include "quench/error.h"
@@ -8,14 +9,26 @@
 
 namespace quench {
 
-CLI::App& add_command(CLI::App& app, CommandLine& command_line, const std::string& name, const std::string& summary) {
-  CLI::App& command = *app.add_subcommand(name, summary);
-  command.add_flag("--json", command_line.common.json, "print one JSON object on stdout, and nothing else there");
-  command.add_flag("--quiet", command_line.common.quiet, "no progress on stderr");
-  command.add_option("--threads", command_line.common.threads, "threads of one operator (default: LibTorch's choice)")
+void add_common_options(CLI::App& app, CommonOptions& common) {
+  app.add_flag("--json", common.json, "print one JSON object on stdout, and nothing else there");
+  app.add_flag("--quiet", common.quiet, "no progress on stderr");
+  app.add_option("--threads", common.threads, "threads of one operator (default: LibTorch's choice)")
       ->type_name("N")
       ->check(CLI::Range(1, 1024));
+}
+
+CLI::App& add_command(CLI::App& app, CommandLine& command_line, const std::string& name, const std::string& summary) {
+  CLI::App& command = *app.add_subcommand(name, summary);
+  add_common_options(command, command_line.common);
   return command;
+}
+
+std::string is_count(const std::string& text) {
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, number);
+  const bool whole = error == std::errc() && stopped == end;
+  return whole ? "" : concat("'", text, "' is not a whole number from 0 to ", UINT64_MAX);
 }
 
 void add_device_option(CLI::App& command, std::string& device) {

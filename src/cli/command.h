@@ -30,8 +30,13 @@ struct CommandLine {
   std::function<void()> action;  // set by the sub-command that was called
 };
 
+// --json, --quiet and --threads: on the program and on each command, so that they may stand on either side.
+void add_common_options(CLI::App& app, CommonOptions& common);
 // Makes the sub-command with the common options on it.
 CLI::App& add_command(CLI::App& app, CommandLine& command_line, const std::string& name, const std::string& summary);
+// For ->check(): "" for a number that fits into 64 bits without a sign, else what is wrong. CLI11 alone
+// takes -1 for the largest of them.
+std::string is_count(const std::string& text);
 void add_device_option(CLI::App& command, std::string& device);  // --device, checked when the command runs
 void check_device(const std::string& device);
 // --dim N=4, repeatable

@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/load_model.h"
+#include "core/atomic_file.h"
 #include "core/progress.h"
 #include "quench/error.h"
 #include "quench/evaluate.h"
@@ -104,6 +105,7 @@ void print_paired(const PairedTest& test, const std::string& against) {
 
 void check_options(const Options& options) {
   check_device(options.device);
+  if (!options.predictions.empty()) check_writable(options.predictions);
   QUENCH_CHECK(options.eval.workers >= 0, "the number of workers must be 0 or more, not ", options.eval.workers);
 }
 

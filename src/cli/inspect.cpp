@@ -121,6 +121,7 @@ Json json_of(const Graph& graph, const ModelSummary& summary, bool cleaned) {
 
 void inspect(const Options& options, bool json) {
   QUENCH_CHECK(!(options.text && json), "--text and --json cannot be given together");
+  QUENCH_CHECK(options.text || !options.data, "--data is for --text: it prints large tensors in full");
   const LoadedModel model = load_model_to_look_at(options.model, options.raw);
   if (options.text) {
     TextOptions text;

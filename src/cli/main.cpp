@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/usage.h"
+#include "core/exit_code.h"
 #include "core/interrupt.h"
 #include "quench/error.h"
 #include "quench/process.h"
@@ -11,17 +12,17 @@
 namespace quench {
 namespace {
 
-enum ExitCode : int { kDone = 0, kUsersToMend = 1, kOurs = 2 };
-
-int report(const Error& error, bool json) {
+int report(const std::exception& caught, bool json) {
+  const Error error = last_words(caught);
   std::cerr << "quench: error: " << error.what() << std::endl;
   if (json) print_json({{"error", error.message()}, {"context", error.context()}});
-  return kUsersToMend;
+  return exit_code_of(caught);
 }
 
 void add_commands(CLI::App& app, CommandLine& command_line) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "quench " QUENCH_VERSION);
+  add_common_options(app, command_line.common);
   app.footer("'quench COMMAND --help' says more. Start with 'quench inspect model.onnx'.");
   add_info(app, command_line);
   add_list(app, command_line);
@@ -40,13 +41,13 @@ bool parse(CLI::App& app, int argc, char** argv) {
     app.exit(wish);  // prints the help or the version that was asked for
     return false;
   } catch (const CLI::ExtrasError&) {
-    const CLI::App& command = called_command(app);
-    throw Error(explain_extra_arguments(command)).add_context("see 'quench " + command.get_name() + " --help'");
+    const CLI::App& command = app.remaining().empty() ? called_command(app) : app;
+    throw Error(explain_extra_arguments(command)).add_context(help_hint(command));
   } catch (const CLI::RequiredError& error) {
-    if (app.get_subcommands().empty()) throw Error("no command was given").add_context("see 'quench --help'");
-    throw Error(error.what()).add_context("see 'quench " + called_command(app).get_name() + " --help'");
+    if (app.get_subcommands().empty()) throw Error(explain_missing_command(app)).add_context(help_hint(app));
+    throw Error(error.what()).add_context(help_hint(called_command(app)));
   } catch (const CLI::ParseError& error) {
-    throw Error(error.what()).add_context("see 'quench " + called_command(app).get_name() + " --help'");
+    throw Error(error.what()).add_context(help_hint(called_command(app)));
   }
 }
 
@@ -64,11 +65,8 @@ int run_program(int argc, char** argv) {
     std::cout.flush();
     QUENCH_CHECK(std::cout, "cannot write to the standard output");
     return kDone;
-  } catch (const Error& error) {
-    return report(error, command_line.common.json);
   } catch (const std::exception& error) {
-    report(Error(std::string("internal error: ") + error.what()), command_line.common.json);
-    return kOurs;
+    return report(error, command_line.common.json);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/load_model.h"
 #include "cli/table.h"
+#include "core/atomic_file.h"
 #include "data/random_inputs.h"
 #include "quench/error.h"
 #include "quench/executor.h"
@@ -74,6 +75,7 @@ void check_options(const Options& options) {
   QUENCH_CHECK(!options.optimize || options.fetch.empty(),
                "--fetch and --optimize cannot be given together: optimized graphs have fewer values");
   check_device(options.device);
+  if (!options.output.empty()) check_writable(options.output);
 }
 
 void run(const Options& options, bool json) {
@@ -114,7 +116,9 @@ void add_run(CLI::App& app, CommandLine& command_line) {
       ->type_name("NAME")
       ->allow_extra_args(false);
   command.add_flag("--random", options->random, "random inputs instead of --inputs");
-  command.add_option("--seed", options->seed, "of --random and of random operators (default: 0)")->type_name("N");
+  command.add_option("--seed", options->seed, "of --random and of random operators (default: 0)")
+      ->type_name("N")
+      ->check(is_count);
   add_dim_option(command, options->dims);
   command.add_flag("--optimize", options->optimize, "the fastest float form: BatchNorm folded, kernels fused");
   add_device_option(command, options->device);

@@ -29,6 +29,16 @@ std::string explain_extra_arguments(const CLI::App& command) {
   return concat("unknown option '", option, "'", nearest.empty() ? "" : concat("; did you mean '", nearest, "'?"));
 }
 
+std::string explain_missing_command(const CLI::App& app) {
+  const std::vector<std::string> extras = app.remaining();
+  check_command_name(app, extras);
+  return extras.empty() ? "no command was given" : explain_extra_arguments(app);
+}
+
+std::string help_hint(const CLI::App& command) {
+  return concat("see 'quench ", command.get_parent() ? command.get_name() + " " : "", "--help'");
+}
+
 const CLI::App& called_command(const CLI::App& app) {
   const std::vector<CLI::App*> called = app.get_subcommands();
   return called.empty() ? app : *called.front();

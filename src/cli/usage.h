@@ -16,6 +16,12 @@ void check_command_name(const CLI::App& app, const std::vector<std::string>& arg
 // The sentence for arguments that nothing took.
 std::string explain_extra_arguments(const CLI::App& command);
 
+// The sentence where no command was called: none was given, or a word that is none (which throws).
+std::string explain_missing_command(const CLI::App& app);
+
+// "see 'quench eval --help'"
+std::string help_hint(const CLI::App& command);
+
 // The sub-command that was called, or the program itself.
 const CLI::App& called_command(const CLI::App& app);
 

@@ -258,7 +258,7 @@ NamedValues Executor::run(const NamedValues& feeds, const std::vector<std::strin
   for (const auto& [name, value] : feeds) {
     const auto id = static_cast<std::size_t>(feed_ids[fed++]);
     check_input(*state.program.values[id], value);
-    env[id] = state.place_input(value);
+    env[id] = with_context([&] { return concat("at input '", name, "'"); }, [&] { return state.place_input(value); });
     stopped = state.publish(static_cast<int>(id), env[id]) == Next::kStop || stopped;
   }
   if (!state.publish_constants(env)) stopped = true;

@@ -25,6 +25,16 @@ TEST(Usage, NamesTheNearestOption) {
   EXPECT_EQ(error_of({"info", "more"}), "unexpected argument 'more'\n  see 'quench info --help'\n");
 }
 
+TEST(Usage, TakesTheCommonOptionsBeforeTheCommandToo) {
+  const Outcome outcome = quench_run({"--json", "--quiet", "--threads", "1", "list", "passes"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, quench_run({"list", "passes", "--json"}).out);
+  EXPECT_EQ(error_of({"--quiet", "inspct", "x"}),
+            "unknown command 'inspct'; did you mean 'inspect'?; known: info, list, inspect, run, eval\n");
+  EXPECT_EQ(error_of({"--jsn", "list"}), "unknown option '--jsn'; did you mean '--json'?\n  see 'quench --help'\n");
+  EXPECT_EQ(error_of({"--quiet"}), "no command was given\n  see 'quench --help'\n");
+}
+
 TEST(Usage, AsksForWhatIsMissing) {
   EXPECT_EQ(error_of({}), "no command was given\n  see 'quench --help'\n");
   EXPECT_EQ(error_of({"inspect"}), "model is required\n  see 'quench inspect --help'\n");
@@ -39,6 +49,7 @@ TEST(Usage, RefusesWhatDoesNotGoTogether) {
             "--dim is for --random; arrays of a file have their own shapes\n");
   EXPECT_EQ(error_of({"run", "m.onnx", "--random", "--optimize", "--fetch", "y"}),
             "--fetch and --optimize cannot be given together: optimized graphs have fewer values\n");
+  EXPECT_EQ(error_of({"inspect", "m.onnx", "--data"}), "--data is for --text: it prints large tensors in full\n");
 }
 
 TEST(Usage, RefusesValuesOutOfRange) {
@@ -46,9 +57,25 @@ TEST(Usage, RefusesValuesOutOfRange) {
   EXPECT_NE(error_of({"eval", "m", "--data", "d", "--batch", "none"}).find("--batch"), std::string::npos);
   EXPECT_NE(error_of({"run", "m", "--random", "--dim", "N"}).find("'N' is not NAME=NUMBER, such as N=4"),
             std::string::npos);
+  for (const char* seed : {"-1", "1.5", "18446744073709551616", "x"})
+    EXPECT_EQ(error_of({"run", "m", "--random", "--seed", seed}),
+              "--seed: '" + std::string(seed) +
+                  "' is not a whole number from 0 to 18446744073709551615\n  see 'quench run --help'\n");
   EXPECT_EQ(error_of({"run", "m", "--random", "--device", "tpu"}), "unknown device 'tpu'; known: cpu, cuda, cuda:N\n");
   EXPECT_EQ(error_of({"list", "pases"}),
             "unknown list 'pases'; did you mean 'passes'?; known: ops, passes, data, zoo\n");
+}
+
+// The model does not exist: what is said of the output was seen before anything was read.
+TEST(Usage, SaysAtOnceThatAnOutputCannotBeWritten) {
+  const TemporaryFolder folder;
+  for (const std::string& path : {folder.path("no/file"), folder.path("."), std::string("/proc/file")}) {
+    const std::string start = "cannot write '" + path + "': ";
+    EXPECT_EQ(error_of({"run", "none.onnx", "--random", "-o", path}).rfind(start, 0), 0U);
+    EXPECT_EQ(error_of({"eval", "none.onnx", "--data", "npz:none", "--predictions", path}).rfind(start, 0), 0U);
+  }
+  EXPECT_EQ(error_of({"run", "none.onnx", "--random", "-o", folder.path("y")}).find("cannot write"), std::string::npos);
+  EXPECT_EQ(folder.files(), 0U);
 }
 
 TEST(Usage, AnErrorWithJsonIsAnObjectToo) {
@@ -69,13 +96,13 @@ TEST(Usage, EveryCommandHasHelp) {
   EXPECT_EQ(quench_run({"--version"}).out, "quench " QUENCH_VERSION "\n");
 }
 
-TEST(Usage, StartsUpWithinHalfASecond) {
+TEST(Usage, StartsUpAtOnce) {
   quench_run({"--version"});  // the libraries are in the page cache after this
   double best = 1e9;
-  for (int i = 0; i < 5; ++i) best = std::min(best, quench_run({"--version"}).seconds);
+  for (int i = 0; i < 10; ++i) best = std::min(best, quench_run({"--version"}).seconds);
   std::printf("start-up: %.3f s\n", best);
   RecordProperty("startup_ms", static_cast<int>(best * 1000));
-  EXPECT_LT(best, 5.0);  // a busy machine may take long; the printed figure is the one to look at
+  EXPECT_LT(best, 1.5);  // the goal is 0.5; the rest is for a busy machine
 }
 
 }  // namespace
