@@ -22,16 +22,58 @@ bool is_picture(const fs::path& path) {
 
 bool is_hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
 
-// Folder by folder in sorted order, as a sorted os.walk gives them, which is torchvision's order.
-std::vector<fs::path> pictures_below(const fs::path& folder) {
-  std::vector<fs::path> found;
-  const auto options = fs::directory_options::follow_directory_symlink;
-  for (auto at = fs::recursive_directory_iterator(folder, options); at != fs::recursive_directory_iterator(); ++at) {
-    if (is_hidden(at->path()))
-      at.disable_recursion_pending();
-    else if (at->is_regular_file() && is_picture(at->path()))
-      found.push_back(at->path());
+struct Contents {
+  std::vector<fs::path> folders, pictures;
+  std::vector<std::string> others;
+};
+
+// A link that leads nowhere is a broken picture where its name is a picture's. Where it is not it may have
+// been a folder, whose absence would shift the labels or lose pictures unseen.
+void add_entry(const fs::path& path, Contents& contents) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::is_directory(status)) {
+    contents.folders.push_back(path);
+  } else if (is_picture(path) && (fs::is_regular_file(status) || !fs::exists(status))) {
+    contents.pictures.push_back(path);
+  } else {
+    QUENCH_CHECK(fs::exists(status), "the link '", path.string(), "' leads nowhere");
+    contents.others.push_back(path.filename().string());
   }
+}
+
+Contents contents_of(const fs::path& folder) {
+  Contents contents;
+  std::error_code error;
+  for (auto at = fs::directory_iterator(folder, error); !error && at != fs::directory_iterator(); at.increment(error))
+    if (!is_hidden(at->path())) add_entry(at->path(), contents);
+  QUENCH_CHECK(!error, "cannot look into the folder '", folder.string(), "': ", error.message());
+  std::sort(contents.folders.begin(), contents.folders.end());
+  std::sort(contents.pictures.begin(), contents.pictures.end());
+  return contents;
+}
+
+// The folders that lie between the top and where the walk is, under their true names.
+using Above = std::vector<fs::path>;
+
+void add_pictures_below(const fs::path& folder, Above& above, std::vector<fs::path>& found) {
+  std::error_code error;
+  const fs::path real = fs::canonical(folder, error);
+  QUENCH_CHECK(!error, "cannot look into the folder '", folder.string(), "': ", error.message());
+  QUENCH_CHECK(std::find(above.begin(), above.end(), real) == above.end(), "the link '", folder.string(),
+               "' leads back to a folder that it lies in, '", real.string(), "'");
+  above.push_back(real);
+  const Contents contents = contents_of(folder);
+  found.insert(found.end(), contents.pictures.begin(), contents.pictures.end());
+  for (const fs::path& below : contents.folders) add_pictures_below(below, above, found);
+  above.pop_back();
+}
+
+// Folder by folder in sorted order, as a sorted os.walk gives them, which is torchvision's order.
+std::vector<fs::path> pictures_below(const fs::path& folder, const fs::path& top) {
+  std::vector<fs::path> found;
+  Above above = {fs::canonical(top)};
+  add_pictures_below(folder, above, found);
   std::sort(found.begin(), found.end(), [](const fs::path& a, const fs::path& b) {
     const auto key = [](const fs::path& path) {
       return std::pair(path.parent_path().string(), path.filename().string());
@@ -39,28 +81,6 @@ std::vector<fs::path> pictures_below(const fs::path& folder) {
     return key(a) < key(b);
   });
   return found;
-}
-
-struct Contents {
-  std::vector<fs::path> folders, pictures;
-  std::vector<std::string> others;
-};
-
-Contents contents_of(const fs::path& folder) {
-  Contents contents;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (is_hidden(entry.path())) continue;
-    if (entry.is_directory()) {
-      contents.folders.push_back(entry.path());
-    } else if (is_picture(entry.path())) {
-      contents.pictures.push_back(entry.path());
-    } else {
-      contents.others.push_back(entry.path().filename().string());
-    }
-  }
-  std::sort(contents.folders.begin(), contents.folders.end());
-  std::sort(contents.pictures.begin(), contents.pictures.end());
-  return contents;
 }
 
 // A line is "NAME ...", or "INDEX NAME ..." with the lines in order.
@@ -91,8 +111,10 @@ std::map<std::string, std::int64_t> labels_of(const std::vector<std::string>& cl
 }  // namespace
 
 ImageFiles find_image_files(const std::string& folder, const std::string& class_list) {
-  QUENCH_CHECK(fs::exists(folder), "no folder '", folder, "'");
-  QUENCH_CHECK(fs::is_directory(folder), "'", folder, "' is not a folder");
+  std::error_code error;  // what cannot be looked at does not exist for us
+  const fs::file_status status = fs::status(folder, error);
+  QUENCH_CHECK(fs::exists(status), "no folder '", folder, "'");
+  QUENCH_CHECK(fs::is_directory(status), "'", folder, "' is not a folder");
   const Contents contents = contents_of(folder);
   ImageFiles result;
   const auto add = [&](const fs::path& path, std::int64_t label) {
@@ -105,7 +127,7 @@ ImageFiles find_image_files(const std::string& folder, const std::string& class_
     const std::string name = path.filename().string();
     const auto label = labels.find(name);
     QUENCH_CHECK(label != labels.end(), "the folder '", name, "' is not in the list of classes '", class_list, "'");
-    for (const fs::path& picture : pictures_below(path)) add(picture, label->second);
+    for (const fs::path& picture : pictures_below(path, folder)) add(picture, label->second);
   }
   QUENCH_CHECK(result.files.empty() || contents.pictures.empty(), "'", folder,
                "' has class folders with pictures, but also pictures beside them, such as ",

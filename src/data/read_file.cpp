@@ -17,6 +17,8 @@ namespace {
 void check_readable(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
+  QUENCH_CHECK(std::filesystem::exists(status) || !std::filesystem::is_symlink(path, error), "'", path,
+               "' is a link that leads nowhere");
   QUENCH_CHECK(std::filesystem::exists(status), "no file '", path, "'");
   QUENCH_CHECK(!std::filesystem::is_directory(status), "'", path, "' is a folder, not a file");
 }

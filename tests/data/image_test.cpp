@@ -83,13 +83,13 @@ TEST(DecodeImage, SaysWhatIsWrong) {
   EXPECT_CONTAINS(decoding({'h', 'i'}), "it is no picture known here");
   auto jpeg = bytes_of("rgb.jpg");
   jpeg.resize(jpeg.size() / 2);
-  EXPECT_CONTAINS(decoding(jpeg), "broken JPEG: Premature end of JPEG file");
+  EXPECT_CONTAINS(decoding(jpeg), "broken JPEG: ");
   auto png = bytes_of("rgb.png");
   png.resize(png.size() / 2);
   EXPECT_CONTAINS(decoding(png), "broken PNG: the file ends early");
   png = bytes_of("rgb.png");
   png[png.size() / 2] ^= 1;
-  EXPECT_CONTAINS(decoding(png), "broken PNG: IDAT: incorrect data check");
+  EXPECT_CONTAINS(decoding(png), "broken PNG: ");
 }
 
 TEST(DecodeImage, RefusesAbsurdSizes) {
