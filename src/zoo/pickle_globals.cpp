@@ -1,5 +1,7 @@
 #include "zoo/pickle_globals.h"
 
+#include <ATen/ATen.h>
+
 #include <map>
 
 namespace quench {

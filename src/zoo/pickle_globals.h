@@ -1,10 +1,13 @@
 // The names that a pickle of tensors may refer to.
 #pragma once
 
-#include <ATen/ATen.h>
-
+#include <cstdint>
 #include <optional>
 #include <string>
+
+namespace c10 {
+enum class ScalarType : std::int8_t;
+}
 
 namespace quench {
 
@@ -16,7 +19,7 @@ inline constexpr const char* kRestoreTypeTag = "torch.jit._pickle.restore_type_t
 inline constexpr const char* kUntypedStorage = "torch.storage.UntypedStorage";
 
 bool is_allowed_global(const std::string& name);
-std::optional<at::ScalarType> storage_dtype(const std::string& global);  // of "torch.FloatStorage"; untyped: bytes
-std::optional<at::ScalarType> torch_dtype(const std::string& global);    // of "torch.float8_e4m3fn"
+std::optional<c10::ScalarType> storage_dtype(const std::string& global);  // of "torch.FloatStorage"; untyped: bytes
+std::optional<c10::ScalarType> torch_dtype(const std::string& global);    // of "torch.float8_e4m3fn"
 
 }  // namespace quench

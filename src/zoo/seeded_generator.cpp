@@ -1,6 +1,9 @@
 #include "zoo/seeded_generator.h"
 
+#include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
+
+#include <mutex>
 
 namespace quench {
 namespace {
@@ -12,11 +15,16 @@ std::mutex& generator_mutex() {
 
 }  // namespace
 
-SeededGenerator::SeededGenerator(std::uint64_t seed)
-    : generator_(at::detail::getDefaultCPUGenerator()), lock_(generator_mutex()), before_(generator_.get_state()) {
-  generator_.set_current_seed(seed);
+struct SeededGenerator::State {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  std::lock_guard<std::mutex> lock{generator_mutex()};  // one at a time: the generator is one
+  at::Tensor before = generator.get_state();
+};
+
+SeededGenerator::SeededGenerator(std::uint64_t seed) : state_(std::make_unique<State>()) {
+  state_->generator.set_current_seed(seed);
 }
 
-SeededGenerator::~SeededGenerator() { generator_.set_state(before_); }
+SeededGenerator::~SeededGenerator() { state_->generator.set_state(state_->before); }
 
 }  // namespace quench

@@ -2,9 +2,8 @@
 // as it was afterwards. For what draws from it without asking: the first weights of modules, dropout.
 #pragma once
 
-#include <ATen/ATen.h>
-
-#include <mutex>
+#include <cstdint>
+#include <memory>
 
 namespace quench {
 
@@ -16,9 +15,8 @@ class SeededGenerator {
   SeededGenerator& operator=(const SeededGenerator&) = delete;
 
  private:
-  at::Generator generator_;
-  std::lock_guard<std::mutex> lock_;  // one at a time: the generator is one
-  at::Tensor before_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace quench
