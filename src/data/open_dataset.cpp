@@ -2,6 +2,7 @@
 // offset= ask for.
 #include <algorithm>
 
+#include "data/spec_options.h"
 #include "quench/data.h"
 
 namespace quench {
@@ -23,19 +24,9 @@ class Part : public Dataset {
   std::int64_t size_;
 };
 
-void check_options(const DatasetSpec& spec, const DatasetEntry& entry) {
-  std::vector<std::string> known = entry.options;
-  known.insert(known.end(), {"limit", "offset"});
-  std::sort(known.begin(), known.end());
-  const std::string what = concat("option of '", spec.kind, ":'");
-  for (const auto& [key, value] : spec.options) {
-    if (!std::binary_search(known.begin(), known.end(), key)) fail_unknown_name(what.c_str(), key, known);
-  }
-}
-
 std::unique_ptr<Dataset> open_part(const DatasetSpec& spec, const InputHint& hint) {
   const DatasetEntry& entry = DatasetRegistry::instance().get(spec.kind);
-  check_options(spec, entry);
+  check_options(spec);
   const auto limit = integer_option(spec, "limit", 1);
   const std::int64_t offset = integer_option(spec, "offset", 0).value_or(0);
   std::unique_ptr<Dataset> whole = entry.open(spec, hint);
@@ -46,6 +37,16 @@ std::unique_ptr<Dataset> open_part(const DatasetSpec& spec, const InputHint& hin
 }
 
 }  // namespace
+
+void check_options(const DatasetSpec& spec) {
+  std::vector<std::string> known = DatasetRegistry::instance().get(spec.kind).options;
+  known.insert(known.end(), {"limit", "offset"});
+  std::sort(known.begin(), known.end());
+  const std::string what = concat("option of '", spec.kind, ":'");
+  for (const auto& [key, value] : spec.options) {
+    if (!std::binary_search(known.begin(), known.end(), key)) fail_unknown_name(what.c_str(), key, known);
+  }
+}
 
 std::unique_ptr<Dataset> open_dataset(const DatasetSpec& spec, const InputHint& hint) {
   return with_context([&] { return concat("in the data '", spec.kind, ":", spec.path, "'"); },
