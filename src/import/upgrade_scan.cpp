@@ -26,6 +26,7 @@ GraphPtr scan_of_one_sequence(const Node& node, const std::vector<Value*>& input
   }
   Node& scan = body->add("Scan", "scan", inner, static_cast<int>(node.outputs().size()));
   scan.captures = node.captures;
+  node.require_graph("body");
   scan.attrs["body"] = node.attrs.at("body");
   scan.attrs["num_scan_inputs"] = node.require_int("num_scan_inputs");
   if (node.has("directions")) scan.attrs["scan_input_directions"] = node.require_ints("directions");

@@ -48,6 +48,7 @@ bool is_rare_integer(const at::Tensor& tensor) {
 }
 
 at::Tensor per_channel(const at::Tensor& tensor, std::int64_t rank, std::int64_t axis) {
+  QUENCH_CHECK(axis >= 0 && axis < rank, "a tensor of rank ", rank, " has no dim ", axis, " for the channels");
   std::vector<std::int64_t> shape(static_cast<std::size_t>(rank), 1);
   shape[static_cast<std::size_t>(axis)] = tensor.numel();
   return tensor.reshape(shape);

@@ -32,6 +32,7 @@ OpTraits concat_traits() {
 std::vector<RtValue> concat_tensors(const Node& node, const Inputs& in, ExecContext&) {
   std::vector<at::Tensor> parts;
   for (const RtValue& part : in) parts.push_back(part.tensor());
+  QUENCH_CHECK(!parts.empty(), "there is nothing to join");
   const int axis = normalize_axis(node.require_int("axis"), static_cast<int>(parts[0].dim()), node);
   // LibTorch lets an empty vector through whatever the others' rank; ONNX does not.
   for (const at::Tensor& part : parts)

@@ -53,5 +53,12 @@ TEST(UpgradeScan, RefusesSequenceLengths) {
             "first\n  while upgrading node 'scan' (Scan) to opset 9");
 }
 
+TEST(UpgradeScan, RefusesAScanWithoutABody) {
+  Graph graph = scan_of_eight(false);
+  graph.find_node("scan")->attrs.erase("body");
+  EXPECT_EQ(message_of([&] { upgrade_graph(graph, {{"", 8}}); }),
+            "node 'scan' (Scan): attribute 'body' is missing\n  while upgrading node 'scan' (Scan) to opset 9");
+}
+
 }  // namespace
 }  // namespace quench

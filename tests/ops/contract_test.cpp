@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/checked_op.h"
+#include "ops/run_op.h"
 #include "quench/error.h"
 #include "quench/op.h"
 
@@ -49,6 +50,28 @@ void expect_traits(const std::string& name, const OpTraits& traits, const at::Te
     // A quantized range always holds zero, so an op may give zeros of its own.
     EXPECT_GE(low, std::min(x.min().item<double>(), 0.0) - kSlack) << name;
     EXPECT_LE(high, std::max(x.max().item<double>(), 0.0) + kSlack) << name;
+  }
+}
+
+// What an operator says of inputs that a model may hand it: nothing, or an Error; an InternalError gets out.
+void run_on_nonsense(const std::string& name, const RtValue& first, const RtValue& others, std::size_t count) {
+  std::vector<RtValue> inputs(count, others);
+  if (count > 0) inputs[0] = first;
+  try {
+    run_op(name, inputs);
+  } catch (const Error&) {
+  } catch (const InternalError& error) {
+    ADD_FAILURE() << error.what();
+  }
+}
+
+TEST(OpContract, NonsenseIsAnErrorOfTheModel) {
+  const RtValue image = floats(std::vector<float>(32, 1.0F), {1, 2, 4, 4}), none;
+  const RtValue list = RtValue::sequence({}, TypeInfo::tensor(DType::kFloat));
+  for (const std::string& name : OpRegistry::instance().names()) {
+    for (const RtValue& first : {image, RtValue(at::ones({})), floats({}), ints({}), list, none})
+      for (const RtValue& others : {image, RtValue(at::ones({})), floats({}), ints({}), ints({-9, 7}), list, none})
+        for (const std::size_t count : {0U, 1U, 2U, 3U, 5U}) run_on_nonsense(name, first, others, count);
   }
 }
 
