@@ -3,6 +3,7 @@
 // given thread count.
 #pragma once
 
+#include "quant/rounding.h"
 #include "quench/quant.h"
 
 namespace at {
@@ -11,7 +12,7 @@ class Tensor;
 
 namespace quench {
 
-// Least and greatest, float32 of scheme.scale_shape(x).
+// Least and greatest, float32 of scheme.scale_shape(x). A NaN makes both of its entry NaN.
 void min_max(const at::Tensor& x, const QScheme& scheme, at::Tensor& min, at::Tensor& max);
 void min_max_ref(const at::Tensor& x, const QScheme& scheme, at::Tensor& min, at::Tensor& max);
 
@@ -48,9 +49,28 @@ struct SearchArgs {
 // On the tensor itself: MQBench's result exactly, with candidates given up as soon as they cannot win.
 RangeSearch search_range(const at::Tensor& x, const SearchArgs& args);
 RangeSearch search_range_ref(const at::Tensor& x, const SearchArgs& args);
-// On a fine histogram (float64, {entries, bins}) over [low, high] of each entry; the ends are searched apart
-// where the scheme is affine. Counts sit at the centres of their bins.
-RangeSearch search_histogram(const at::Tensor& counts, const std::vector<float>& low, const std::vector<float>& high,
-                             const SearchArgs& args);
+// On a fine histogram (float64, {entries, bins}) over [low, high] of each entry. Counts are spread evenly over
+// their bins and the error is integrated, so that steps finer than a bin are judged rightly (fp8: it is taken at
+// the centres). Where the scheme is affine the ends are searched apart: from the best common factor on, one end
+// after the other, until neither gets better.
+struct HistogramView {
+  const at::Tensor& counts;
+  const std::vector<float>& low;
+  const std::vector<float>& high;
+};
+RangeSearch search_histogram(const HistogramView& histogram, const SearchArgs& args);
+RangeSearch search_histogram_ref(const HistogramView& histogram, const SearchArgs& args);
+
+// Sums of (q(x) - x)^2 for the steps 2^-first, 2^-(first + 1), ...: Vitis' search for an exponent (numerics 6.9),
+// per tensor, zero point 0. With `clamp_first` the clamp comes before the rounding.
+struct StepErrorArgs {
+  float qmin = -128, qmax = 127;
+  Rounding rounding = Rounding::kHalfEven;
+  bool clamp_first = false;
+  int first = 0;
+  int count = 1;
+};
+std::vector<double> step_errors(const at::Tensor& x, const StepErrorArgs& args);
+std::vector<double> step_errors_ref(const at::Tensor& x, const StepErrorArgs& args);
 
 }  // namespace quench

@@ -1,0 +1,39 @@
+// Which bin of a histogram a value falls into: the one definition, in float32.
+#pragma once
+
+#include <limits>
+
+namespace quench {
+
+struct Bins {
+  float low, high;   // what lies outside is not counted; a NaN neither
+  float shrink;      // 1, or 1/2 where the width itself would overflow
+  float shrunk_low;  // low * shrink
+  float factor;      // bins / (width * shrink)
+  float last;        // the last bin
+};
+
+// A range narrower than this is one point: it is far below the floor of every scale (2^-23), and its factor
+// would overflow.
+constexpr float kNarrowestRange = 1e-30F;
+
+inline Bins bins_over(float low, float high, int bins) {
+  Bins result{low, high, 1.0F, low, 0.0F, static_cast<float>(bins - 1)};
+  float width = high - low;
+  if (width > std::numeric_limits<float>::max()) {
+    result.shrink = 0.5F;
+    result.shrunk_low = low * 0.5F;
+    width = high * 0.5F - result.shrunk_low;
+  }
+  if (width >= kNarrowestRange) result.factor = static_cast<float>(bins) / width;
+  return result;
+}
+
+// -1 outside.
+inline int bin_of(float x, const Bins& bins) {
+  if (!(x >= bins.low && x <= bins.high)) return -1;
+  const float place = (x * bins.shrink - bins.shrunk_low) * bins.factor;
+  return static_cast<int>(place < bins.last ? place : bins.last);
+}
+
+}  // namespace quench
