@@ -36,7 +36,7 @@ std::string encode_base64(const void* data, std::size_t bytes) {
 }
 
 std::string decode_base64(std::string_view text) {
-  static const std::array<std::int8_t, 256> kReverse = make_reverse();
+  static const std::array<std::int8_t, 256> reverse = make_reverse();
   QUENCH_CHECK(text.size() % 4 == 0, "base64 text of ", text.size(), " characters: not a multiple of four");
   std::size_t padding = 0;
   while (padding < 2 && padding < text.size() && text[text.size() - 1 - padding] == '=') ++padding;
@@ -46,7 +46,7 @@ std::string decode_base64(std::string_view text) {
     unsigned group = 0;
     for (std::size_t j = i; j < i + 4; ++j) {
       const bool is_padding = j >= text.size() - padding;
-      const int digit = is_padding ? 0 : kReverse[static_cast<unsigned char>(text[j])];
+      const int digit = is_padding ? 0 : reverse[static_cast<unsigned char>(text[j])];
       QUENCH_CHECK(digit >= 0, "character '", text[j], "' is not base64");
       group = (group << 6U) | static_cast<unsigned>(digit);
     }

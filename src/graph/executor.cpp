@@ -58,7 +58,7 @@ struct Executor::State {
   Inputs gather(const Step& step, std::size_t index, std::vector<RtValue>& env);
   void unify_devices(const Step& step, Inputs& inputs);
   Next publish(int id, RtValue& result);
-  RtValue place_input(const RtValue& value) const;
+  RtValue place_input(const Value& input, const RtValue& value) const;
 
   Executor& owner;
   const Graph& graph;
@@ -126,12 +126,15 @@ const Schedule& Executor::State::schedule_for(const std::vector<int>& feeds, con
   return at->second;
 }
 
-RtValue Executor::State::place_input(const RtValue& value) const {
+RtValue Executor::State::place_input(const Value& input, const RtValue& value) const {
   if (!value.is_tensor()) return value;
-  at::Tensor tensor = value.tensor().to(c10::Device(options.device));
-  if (options.channels_last && tensor.dim() == 4 && tensor.is_floating_point())
-    tensor = tensor.contiguous(at::MemoryFormat::ChannelsLast);
-  return RtValue(tensor, value.dtype());
+  return with_context([&] { return concat("at input '", input.name(), "'"); },
+                      [&] {
+                        at::Tensor tensor = value.tensor().to(c10::Device(options.device));
+                        if (options.channels_last && tensor.dim() == 4 && tensor.is_floating_point())
+                          tensor = tensor.contiguous(at::MemoryFormat::ChannelsLast);
+                        return RtValue(tensor, value.dtype());
+                      });
 }
 
 // Shapes and axes are read on the CPU; where data lies on another device, its constants follow it.
@@ -258,7 +261,7 @@ NamedValues Executor::run(const NamedValues& feeds, const std::vector<std::strin
   for (const auto& [name, value] : feeds) {
     const auto id = static_cast<std::size_t>(feed_ids[fed++]);
     check_input(*state.program.values[id], value);
-    env[id] = with_context([&] { return concat("at input '", name, "'"); }, [&] { return state.place_input(value); });
+    env[id] = state.place_input(*state.program.values[id], value);
     stopped = state.publish(static_cast<int>(id), env[id]) == Next::kStop || stopped;
   }
   if (!state.publish_constants(env)) stopped = true;

@@ -25,8 +25,8 @@ const T* find_attr(const Node& node, const std::string& name) {
 
 template <typename T>
 T get_attr(const Node& node, const std::string& name, T fallback) {
-  const T* value = find_attr<T>(node, name);
-  return value ? *value : std::move(fallback);
+  if (const T* value = find_attr<T>(node, name)) return *value;
+  return fallback;
 }
 
 template <typename T>
