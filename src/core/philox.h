@@ -5,19 +5,33 @@
 #include <array>
 #include <cstdint>
 
+#include "core/host_device.h"
+
 namespace quench {
 
-inline std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
-  constexpr int kRounds = 10;
-  for (int round = 0; round < kRounds; ++round) {
-    const std::uint64_t a = std::uint64_t{0xD2511F53} * counter[0];
-    const std::uint64_t b = std::uint64_t{0xCD9E8D57} * counter[2];
-    counter = {static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(b),
-               static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(a)};
-    key[0] += 0x9E3779B9;
-    key[1] += 0xBB67AE85;
+constexpr int kPhiloxRounds = 10;
+constexpr std::uint32_t kPhiloxMul0 = 0xD2511F53, kPhiloxMul1 = 0xCD9E8D57;
+constexpr std::uint32_t kPhiloxWeyl0 = 0x9E3779B9, kPhiloxWeyl1 = 0xBB67AE85;
+
+struct PhiloxWords {
+  std::uint32_t word[4];
+};
+
+QUENCH_HD inline PhiloxWords philox_words(PhiloxWords c, std::uint32_t key0, std::uint32_t key1) {
+  for (int round = 0; round < kPhiloxRounds; ++round) {
+    const std::uint64_t a = std::uint64_t{kPhiloxMul0} * c.word[0];
+    const std::uint64_t b = std::uint64_t{kPhiloxMul1} * c.word[2];
+    c = {{static_cast<std::uint32_t>(b >> 32) ^ c.word[1] ^ key0, static_cast<std::uint32_t>(b),
+          static_cast<std::uint32_t>(a >> 32) ^ c.word[3] ^ key1, static_cast<std::uint32_t>(a)}};
+    key0 += kPhiloxWeyl0;
+    key1 += kPhiloxWeyl1;
   }
-  return counter;
+  return c;
+}
+
+inline std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
+  const PhiloxWords w = philox_words({{counter[0], counter[1], counter[2], counter[3]}}, key[0], key[1]);
+  return {w.word[0], w.word[1], w.word[2], w.word[3]};
 }
 
 // 64 random bits: number `index` of the stream that `seed` names.

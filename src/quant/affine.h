@@ -8,7 +8,7 @@
 // NaN comes out as NaN (a quantizer must not hide it), with no gradient; infinities clamp.
 #pragma once
 
-#include "quant/host_device.h"
+#include "core/host_device.h"
 
 namespace quench {
 
@@ -17,7 +17,24 @@ struct Steps {
   float low, high;
 };
 
+// What the loops know of one scale: worked out once for a channel, not for each element.
+struct Affine {
+  float scale, inverse;
+  Steps steps;
+};
+
+QUENCH_HD inline Affine affine_of(float scale, float zero_point, float qmin, float qmax) {
+  return {scale, 1.0F / scale, {qmin - zero_point, qmax - zero_point}};
+}
+
+// v = x/s: a true division, or the product with the reciprocal (QuantizeBy).
+QUENCH_HD inline float in_steps(float x, const Affine& a, bool divide) { return divide ? x / a.scale : x * a.inverse; }
+
+#ifdef __CUDA_ARCH__
+QUENCH_HD inline float round_even(float v) { return rintf(v); }
+#else
 QUENCH_HD inline float round_even(float v) { return __builtin_rintf(v); }
+#endif
 
 QUENCH_HD inline float clamp_steps(float v, Steps steps) {
   v = v < steps.low ? steps.low : v;
@@ -26,6 +43,14 @@ QUENCH_HD inline float clamp_steps(float v, Steps steps) {
 
 // The integer step nearest to v = x/s, as a float. The sum turns -0 into 0, as integer codes have it.
 QUENCH_HD inline float nearest_step(float v, Steps steps) { return round_even(clamp_steps(v, steps)) + 0.0F; }
+
+// The integer code; NaN gives the zero point's.
+QUENCH_HD inline int code_of(float v, Steps steps, float zero_point) {
+  const float step = nearest_step(v, steps);
+  return static_cast<int>(step == step ? step : 0.0F) + static_cast<int>(zero_point);
+}
+
+QUENCH_HD inline float step_of_code(int code, float zero_point) { return static_cast<float>(code) - zero_point; }
 
 // Whether the unclamped code is representable: where the gradient passes.
 QUENCH_HD inline bool in_range(float v, Steps steps) {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "quant/host_device.h"
+#include "core/host_device.h"
 
 namespace quench {
 

@@ -1,0 +1,33 @@
+// A tensor and its scales made ready for the raw loops, and results brought back to how the tensor lies.
+#pragma once
+
+#include <memory>
+
+#include "kernels/affine.h"
+#include "kernels/table.h"
+
+namespace quench {
+
+class Job {
+ public:
+  Job(const at::Tensor& x, const AffineArgs& args);
+  ~Job();
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  const AffineView& view() const;
+  const at::Tensor& x() const;                          // dense, with groups last
+  at::Tensor like_x(const at::Tensor& other) const;     // other's values as x() lies in memory
+  at::Tensor result(const at::Tensor& computed) const;  // lying as the tensor that came
+  at::Tensor empty() const;                             // uninitialised, as x() lies
+  at::Tensor sums() const;                              // uninitialised, one a channel
+  at::Tensor scale_sums(const at::Tensor& sums) const;  // in the shape of the scale
+  at::Tensor zero_sums(const at::Tensor& sums) const;   // in the shape of the zero point
+  const Kernels& kernels() const;                       // for the tensor's device
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace quench
