@@ -2,6 +2,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "kernels/affine.h"
 #include "kernels/learned.h"
 #include "quench/error.h"
