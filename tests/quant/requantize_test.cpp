@@ -5,15 +5,13 @@
 #include <cmath>
 #include <random>
 
+#include "quant/integer_cases.h"
 #include "quench/error.h"
 
 namespace quench {
 namespace {
 
 using Wide = __int128;
-
-constexpr Requantize kAllRules[] = {Requantize::kMlas, Requantize::kTflite, Requantize::kHalfUp,
-                                    Requantize::kAway, Requantize::kAffine, Requantize::kFloat};
 
 TEST(FixedPoint, HoldsPowersOfTwoExactly) {
   for (int k = -32; k < 30; ++k) {
