@@ -3,8 +3,6 @@
 
 namespace quench {
 
-const Kernels& cpu_kernels() { return ref_kernels(); }
-
 const Kernels& cuda_kernels() { fail("this build of quench has no CUDA kernels: configure it with QUENCH_CUDA=ON"); }
 
 }  // namespace quench

@@ -4,9 +4,7 @@
 
 #include <cstdint>
 
-#include "quant/affine.h"
-#include "quant/dsq.h"
-#include "quant/qdrop.h"
+#include "kernels/simd.h"
 
 namespace quench {
 
@@ -25,10 +23,6 @@ QUENCH_HD inline std::int64_t size_of(const AffineView& view) { return view.oute
 QUENCH_HD inline Affine affine_at(const AffineView& view, std::int64_t c) {
   return affine_of(view.scale[c * view.scale_step], view.zero_point[c * view.zero_step], view.qmin, view.qmax);
 }
-
-struct ClipRange {
-  float low, high;
-};
 
 // Gradients arrive as dy and leave as dx; sums are one float a channel. Outputs never overlap inputs.
 struct Kernels {

@@ -1,0 +1,28 @@
+// All loops of one instruction set as a table. Only for isa_*.cpp: QUENCH_SIMD_TABLE names the table,
+// QUENCH_SIMD_NAME the instruction set.
+#pragma once
+
+#include "kernels/loops_affine.h"
+#include "kernels/loops_learned.h"
+
+namespace quench {
+
+extern const SimdLoops QUENCH_SIMD_TABLE;
+const SimdLoops QUENCH_SIMD_TABLE = {
+    .name = QUENCH_SIMD_NAME,
+    .fake_quantize = fake_quantize,
+    .codes = codes,
+    .dequantize = dequantize,
+    .masked = masked,
+    .masked_gradient = masked_gradient,
+    .lsq_backward = lsq_backward,
+    .dsq_backward = dsq_backward,
+    .pact_forward = pact_forward,
+    .pact_backward = pact_backward,
+    .adaround_forward = adaround_forward,
+    .adaround_backward = adaround_backward,
+    .qdrop_forward = qdrop_forward,
+    .qdrop_backward = qdrop_backward,
+};
+
+}  // namespace quench
