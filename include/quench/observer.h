@@ -17,18 +17,25 @@ class Tensor;
 
 namespace quench {
 
+// Least and greatest of a tensor: one pair a scale, in the order of QScheme::scale_shape().
+struct TensorRange {
+  std::vector<float> min, max;
+};
+
 class Observer {
  public:
   explicit Observer(QScheme scheme) : scheme_(std::move(scheme)) {}
   virtual ~Observer() = default;
 
   // Looks at one batch: detached, taken as float32; an empty tensor is ignored, a NaN or an infinity is an
-  // error. The shape may differ from batch to batch except along the scheme's axis.
+  // error. The shape may differ from batch to batch where the scales keep theirs.
   void observe(const at::Tensor& x);
-  // From all that was seen; throws where nothing was. Computed when asked for, not on every batch.
+  // From all that was seen; throws where nothing was and something is needed. Computed when asked for, not on
+  // every batch.
   QParams qparams() const;
   bool seen() const { return batches_ > 0; }
   std::int64_t batches() const { return batches_; }
+  const std::vector<std::int64_t>& scale_shape() const { return shape_; }  // of the data seen
 
   // Becomes the observer that saw both halves. Throws unless `other` is of the same kind, scheme and options.
   void merge(const Observer& other);
@@ -44,13 +51,15 @@ class Observer {
   bool refreshable() const { return refreshable_; }
 
  protected:
-  // Not empty, float32, finite; on whichever device the data is; any layout.
-  virtual void add(const at::Tensor& x) = 0;
+  // Not empty, float32, finite; on whichever device the data is; any layout. `range` is that of x.
+  virtual void add(const at::Tensor& x, const TensorRange& range) = 0;
   virtual QParams compute() const = 0;
   virtual void add_all(const Observer& other) = 0;  // the same kind, scheme and options; has seen something
   virtual void clear() = 0;
   virtual std::map<std::string, at::Tensor> save() const = 0;
   virtual void restore(const std::map<std::string, at::Tensor>& state) = 0;
+
+  std::size_t entries() const;  // number of scales of the data seen
 
  private:
   friend std::unique_ptr<Observer> make_observer(const std::string&, const QScheme&, const Options&);
@@ -58,7 +67,9 @@ class Observer {
   std::string kind_;
   Options options_;
   bool refreshable_ = false;
+  bool needs_data_ = true;
   std::int64_t batches_ = 0;
+  std::vector<std::int64_t> shape_;
 };
 
 struct ObserverEntry {
@@ -67,8 +78,16 @@ struct ObserverEntry {
   std::vector<OptionInfo> options;
   bool per_channel = true;   // else only schemes per tensor are taken
   bool refreshable = false;  // may observe and quantize at once (QAT's moving average)
+  bool needs_data = true;    // else qparams() answers before anything was observed
+  bool affine = true;        // else only symmetric integer schemes are taken
 };
 using ObserverRegistry = Registry<ObserverEntry>;
+
+// What an entry's `make` usually is.
+template <typename Kind>
+std::unique_ptr<Observer> new_observer(const QScheme& scheme, const Options& options) {
+  return std::make_unique<Kind>(scheme, options);
+}
 
 std::unique_ptr<Observer> make_observer(const std::string& name, const QScheme& scheme, const Options& options = {});
 

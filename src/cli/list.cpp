@@ -4,6 +4,8 @@
 
 #include "cli/command.h"
 #include "quench/data.h"
+#include "quench/fake_quant.h"
+#include "quench/observer.h"
 #include "quench/op.h"
 #include "quench/pass.h"
 #include "quench/zoo.h"
@@ -24,8 +26,12 @@ Section section(const std::string& key, const std::string& title) {
 }
 
 std::vector<Section> all_sections() {
-  return {section<OpRegistry>("ops", "Operators"), section<PassRegistry>("passes", "Passes"),
-          section<DatasetRegistry>("data", "Kinds of data"), section<ZooRegistry>("zoo", "Zoo models")};
+  return {section<OpRegistry>("ops", "Operators"),
+          section<PassRegistry>("passes", "Passes"),
+          section<ObserverRegistry>("observers", "Observers"),
+          section<FakeQuantRegistry>("fake-quantizers", "Fake quantizers"),
+          section<DatasetRegistry>("data", "Kinds of data"),
+          section<ZooRegistry>("zoo", "Zoo models")};
 }
 
 std::vector<Section> chosen_sections(const std::string& key) {
@@ -78,8 +84,9 @@ void add_list(CLI::App& app, CommandLine& command_line) {
     bool markdown = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(app, command_line, "list", "operators, passes, kinds of data, zoo models");
-  command.add_option("what", options->key, "ops, passes, data or zoo (default: all)");
+  CLI::App& command = add_command(app, command_line, "list",
+                                  "operators, passes, observers, fake quantizers, kinds of data, zoo models");
+  command.add_option("what", options->key, "ops, passes, observers, fake-quantizers, data or zoo (default: all)");
   command.add_flag("--markdown", options->markdown, "as the tables of docs/reference.md");
   command.callback([&command_line, options] {
     command_line.action = [&command_line, options] {

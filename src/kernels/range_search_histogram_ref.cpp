@@ -20,13 +20,15 @@ struct Row {
 double integrated(const Row& row, const Candidate& candidate, double power) {
   const EdgeIntegral integral(candidate, power);
   double sum = 0;
-  for (int i = 0; i < row.bins; ++i) sum += row.counts[i] * (integral(row.edge(i + 1)) - integral(row.edge(i)));
+  for (int i = 0; i < row.bins; ++i)
+    if (row.counts[i] != 0) sum += row.counts[i] * (integral(row.edge(i + 1)) - integral(row.edge(i)));
   return sum / row.width;
 }
 
 double at_centres(const Row& row, const Candidate& candidate, const SearchArgs& args) {
   double sum = 0;
   for (int i = 0; i < row.bins; ++i) {
+    if (row.counts[i] == 0) continue;
     const auto centre = static_cast<float>(row.edge(i) + row.width / 2);
     const double error =
         args.scheme.is_int() ? rounding_error(centre, candidate) : fp8_error(centre, candidate, args.scheme.format());

@@ -3,24 +3,64 @@
 
 #include <ATen/ATen.h>
 
+#include <cmath>
+
+#include "kernels/statistics.h"
+#include "observers/state.h"
 #include "quench/error.h"
 
 namespace quench {
 
+namespace {
+
+// The range costs every observer one pass, and tells whether the data is finite at no further cost.
+TensorRange finite_range(const at::Tensor& x, const QScheme& scheme) {
+  at::Tensor min, max;
+  min_max(x, scheme, min, max);
+  TensorRange range{floats_of(min), floats_of(max)};
+  for (std::size_t i = 0; i < range.min.size(); ++i) {
+    QUENCH_CHECK(!std::isnan(range.min[i]), "the data holds NaN");
+    QUENCH_CHECK(std::isfinite(range.min[i]) && std::isfinite(range.max[i]), "the data holds an infinity");
+  }
+  return range;
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::string text;
+  for (const std::int64_t size : shape) text += concat(text.empty() ? "" : " x ", size);
+  return "[" + text + "]";
+}
+
+}  // namespace
+
 void Observer::observe(const at::Tensor& x) {
   if (x.numel() == 0) return;
-  QUENCH_CHECK(x.is_floating_point(), "an observer takes floating-point data, not ", x.scalar_type());
-  const at::Tensor data = x.detach().to(at::kFloat);
-  add(data);
+  with_context([&] { return concat("in observer '", kind_, "'"); },
+               [&] {
+                 QUENCH_CHECK(x.is_floating_point(), "an observer takes floating-point data, not ", x.scalar_type());
+                 const at::Tensor data = x.detach().to(at::kFloat);
+                 const std::vector<std::int64_t> shape = scheme_.scale_shape(data.sizes().vec());
+                 QUENCH_CHECK(!seen() || shape == shape_, "scales of the shape ", shape_text(shape),
+                              " after batches with ", shape_text(shape_));
+                 const TensorRange range = finite_range(data, scheme_);
+                 shape_ = shape;
+                 add(data, range);
+               });
   ++batches_;
 }
 
 QParams Observer::qparams() const {
   return with_context([&] { return concat("in observer '", kind_, "'"); },
                       [&] {
-                        QUENCH_CHECK(seen(), "nothing was observed");
+                        QUENCH_CHECK(seen() || !needs_data_, "nothing was observed");
                         return compute();
                       });
+}
+
+std::size_t Observer::entries() const {
+  std::size_t count = 1;
+  for (const std::int64_t size : shape_) count *= static_cast<std::size_t>(size);
+  return count;
 }
 
 void Observer::merge(const Observer& other) {
@@ -29,6 +69,9 @@ void Observer::merge(const Observer& other) {
                "' cannot merge");
   QUENCH_CHECK(options_.values() == other.options_.values(), "observers with different options cannot merge");
   if (!other.seen()) return;
+  QUENCH_CHECK(!seen() || shape_ == other.shape_, "observers with scales of the shapes ", shape_text(shape_), " and ",
+               shape_text(other.shape_), " cannot merge");
+  shape_ = other.shape_;
   add_all(other);
   batches_ += other.batches_;
 }
@@ -36,32 +79,40 @@ void Observer::merge(const Observer& other) {
 void Observer::reset() {
   clear();
   batches_ = 0;
+  shape_.clear();
 }
 
 std::map<std::string, at::Tensor> Observer::state() const {
   std::map<std::string, at::Tensor> state = seen() ? save() : std::map<std::string, at::Tensor>();
   state["batches"] = at::scalar_tensor(batches_, at::kLong);
+  state["shape"] = state_of(shape_);
   return state;
 }
 
 void Observer::load(const std::map<std::string, at::Tensor>& state) {
-  const auto at = state.find("batches");
-  QUENCH_CHECK(at != state.end(), "the state of an observer '", kind_, "' has no entry 'batches'");
-  reset();
-  const auto batches = at->second.item<std::int64_t>();
-  if (batches > 0) restore(state);
-  batches_ = batches;
+  with_context([&] { return concat("in the state of an observer '", kind_, "'"); },
+               [&] {
+                 reset();
+                 const std::int64_t batches = integers_of(state, "batches").at(0);
+                 shape_ = integers_of(state, "shape");
+                 if (batches > 0) restore(state);
+                 batches_ = batches;
+               });
 }
 
 std::unique_ptr<Observer> make_observer(const std::string& name, const QScheme& scheme, const Options& options) {
   const ObserverEntry& entry = ObserverRegistry::instance().get(name);
   QUENCH_CHECK(entry.per_channel || scheme.per_tensor(), "observer '", name, "' works per tensor only, not with '",
                scheme.text(), "'");
+  QUENCH_CHECK(entry.affine || (scheme.is_int() && scheme.symmetric()), "observer '", name,
+               "' takes symmetric integer schemes only, not '", scheme.text(), "'");
   const Options checked = options.checked(entry.options, "observer '" + name + "'");
-  std::unique_ptr<Observer> observer = entry.make(scheme, checked);
+  std::unique_ptr<Observer> observer =
+      with_context([&] { return concat("in observer '", name, "'"); }, [&] { return entry.make(scheme, checked); });
   observer->kind_ = name;
   observer->options_ = checked;
   observer->refreshable_ = entry.refreshable;
+  observer->needs_data_ = entry.needs_data;
   return observer;
 }
 

@@ -1,0 +1,61 @@
+// lsq: s = 2 mean|x| / sqrt(qmax), where learned step sizes start (Esser 2020). Numerics 6.7; over all batches.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "observers/moments.h"
+#include "observers/range.h"
+
+namespace quench {
+namespace {
+
+class Lsq : public Observer {
+ public:
+  Lsq(const QScheme& scheme, const Options&) : Observer(scheme) {}
+
+ protected:
+  void add(const at::Tensor& x, const TensorRange& range) override {
+    range_.add(range);
+    moments_.add(x, scheme());
+  }
+
+  QParams compute() const override {
+    // One signed bit has the codes -1 and 0: its positive side counts as one.
+    const double codes = scheme().is_int() ? std::max(scheme().qmax(), 1) : scheme().largest();
+    std::vector<float> scale;
+    for (std::size_t i = 0; i < entries(); ++i)
+      scale.push_back(static_cast<float>(2 * moments_.mean_absolute(i) / std::sqrt(codes)));
+    return qparams_of_scale(scheme(), scale, range_.range().min);
+  }
+
+  void add_all(const Observer& other) override {
+    range_.merge(static_cast<const Lsq&>(other).range_);
+    moments_.merge(static_cast<const Lsq&>(other).moments_);
+  }
+  void clear() override {
+    range_.clear();
+    moments_.clear();
+  }
+  State save() const override {
+    State state;
+    range_.save(state);
+    moments_.save(state);
+    return state;
+  }
+  void restore(const State& state) override {
+    range_.restore(state, entries());
+    moments_.restore(state, entries());
+  }
+
+ private:
+  RunningRange range_;
+  RunningMoments moments_;
+};
+
+}  // namespace
+
+QUENCH_REGISTER_ITEM(ObserverEntry, "lsq", "scale of 2 mean|x| / sqrt(qmax): where LSQ starts",
+                     {new_observer<Lsq>, {}, true, true})
+
+}  // namespace quench
