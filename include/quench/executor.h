@@ -21,7 +21,10 @@ struct ExecOptions {
   bool channels_last = false;  // give 4-D float inputs the channels-last layout first
   std::string device = "cpu";  // or "cuda", "cuda:1": where inputs are put; constants follow, once
   std::uint64_t seed = 0;      // of the run's random generator
+  std::uint64_t step = 0;      // of training or reconstruction: part of the key of random numbers in kernels
 };
+
+class Observer;
 
 enum class Next : std::uint8_t { kContinue, kStop };
 
@@ -56,7 +59,10 @@ class Executor {
   int on_gradient(const std::string& value, GradientHook hook);  // needs options.grad
   void remove_hook(int hook);
 
-  ExecOptions& options();  // training, grad and seed may change between runs
+  // Who watches the quench.FakeQuant of this name while it observes; null takes it away. Not owned.
+  void set_observer(const std::string& node, Observer* observer);
+
+  ExecOptions& options();  // training, grad, seed and step may change between runs
   void refresh_constants();
   const Graph& graph() const;
 

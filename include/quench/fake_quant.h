@@ -11,6 +11,7 @@
 #include "quench/observer.h"
 #include "quench/options.h"
 #include "quench/quant.h"
+#include "quench/random_key.h"
 #include "quench/registry.h"
 
 namespace at {
@@ -25,14 +26,13 @@ struct FakeQuantSpec {
   QScheme scheme;
   Role role = Role::kActivation;
   QuantizeBy by = QuantizeBy::kReciprocal;
-  Options options;        // of the algorithm
-  bool observe = false;   // feed the observer
-  bool quantize = false;  // quantize; with both off the exact identity
+  Options options;  // of the algorithm
 };
 
-// Key of the random numbers of one forward (QDrop): the same key gives the same numbers.
-struct RandomKey {
-  std::uint64_t seed = 0, node = 0, step = 0;
+// With both off a quantizer is the exact identity; numerics 5.0.
+struct QuantFlags {
+  bool observe = false;   // feed the observer
+  bool quantize = false;  // with both on, the observer's result is taken over on every forward
 };
 
 enum class ParamShape : std::uint8_t { kScalar, kScale, kInput };  // 0-d; like the scales; like x
@@ -60,8 +60,8 @@ class FakeQuant {
 
   // y for x, with the gradient that the algorithm defines. Float32 in, float32 out; x is not empty.
   virtual at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const RandomKey& key) const = 0;
-  // What the observer sees of x (DoReFa: the transformed weight).
-  virtual at::Tensor observed(const at::Tensor& x) const;
+  // What is really quantized: seen by the observer, baked by exporters (DoReFa: the transformed weight).
+  virtual at::Tensor transform(const at::Tensor& x) const;
   // Takes over what an observer found: scale and zero point, and what is derived from them.
   virtual void accept(const QParams& params, const FakeQuantTensors& tensors) const;
 
@@ -78,24 +78,33 @@ class FakeQuant {
 struct FakeQuantEntry {
   static constexpr const char* kKind = "fake quantizer";
   std::unique_ptr<FakeQuant> (*make)(const FakeQuantSpec& spec);  // options already checked
-  std::vector<OptionInfo> options;
-  std::vector<FakeQuantParam> params;  // beyond scale and zero point
+  std::vector<OptionInfo> options = {};
+  std::vector<FakeQuantParam> (*params)(const FakeQuantSpec& spec) = nullptr;  // beyond scale and zero point
   bool learns_scale = false;
   bool learns_zero_point = false;
   bool for_weights = true;
   bool for_activations = true;
   bool per_channel = true;
+  std::vector<Format> formats = {Format::kInt};
 };
 using FakeQuantRegistry = Registry<FakeQuantEntry>;
 
 // Checks role, scheme and options against what the algorithm takes.
 std::unique_ptr<FakeQuant> make_fake_quant(const FakeQuantSpec& spec);
 
-// One forward under the contract that all algorithms share (numerics 5.0). With `observe` an observer must be
-// given; with both flags on it must be refreshable. Half and bfloat16 are computed in float and given back as
-// they came.
+// All tensors of a quantizer, scale and zero point first, as `sizes` (of the data) shape them.
+std::vector<FakeQuantParam> params_of(const FakeQuantSpec& spec);
+FakeQuantTensors make_tensors(const FakeQuantSpec& spec, const std::vector<std::int64_t>& sizes);
+
+// One forward under the contract that all algorithms share. To observe, an observer must be given; with both
+// flags on it must be refreshable. Half and bfloat16 are computed in float and given back as they came.
+struct FakeQuantRun {
+  QuantFlags flags;
+  Observer* observer = nullptr;
+  RandomKey key;
+};
 at::Tensor run_fake_quant(const FakeQuant& algorithm, const at::Tensor& x, const FakeQuantTensors& tensors,
-                          Observer* observer, const RandomKey& key = {});
+                          const FakeQuantRun& run);
 
 // A quantizer with its own state, for code that holds no graph.
 class Quantizer {
@@ -106,11 +115,12 @@ class Quantizer {
   Quantizer(Quantizer&&) noexcept;
 
   at::Tensor operator()(const at::Tensor& x, const RandomKey& key = {});
-  void set_flags(bool observe, bool quantize);
-  void calibrated();  // takes the observer's result over, once, at the end of calibration
+  QuantFlags flags;
+  void calibrated();  // takes the observer's result over: once, when calibration ends
 
   const FakeQuantSpec& spec() const;
   Observer* observer() const;
+  const FakeQuantTensors& tensors() const;
   std::map<std::string, at::Tensor> parameters() const;       // what learns, by name: for an optimizer
   std::map<std::string, at::Tensor> state() const;            // all tensors, flags and the observer's statistics
   void load(const std::map<std::string, at::Tensor>& state);  // shapes are those of the file
@@ -119,5 +129,20 @@ class Quantizer {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+class Graph;
+class Node;
+class Value;
+
+// Puts a quench.FakeQuant behind `value`; all its uses (graph outputs included) read the quantized one from then
+// on. Its tensors become constants named "<value>.fq.<param>", flagged as parameters where they learn. Throws
+// where the shape of its state is not known from the value's dims.
+Node& insert_fake_quant(Graph& graph, Value& value, const FakeQuantSpec& spec, QuantFlags flags = {});
+FakeQuantTensors fake_quant_tensors(const Node& node);  // the constants of such a node, not copied
+
+// What a node of that op says of itself.
+FakeQuantSpec fake_quant_spec(const Node& node);
+QuantFlags fake_quant_flags(const Node& node);
+void set_fake_quant_flags(Node& node, QuantFlags flags);
 
 }  // namespace quench

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "quench/graph.h"
+#include "quench/random_key.h"
 #include "quench/registry.h"
 #include "quench/rt_value.h"
 
@@ -18,6 +19,8 @@ struct Generator;
 }
 
 namespace quench {
+
+class Observer;
 
 enum class RangeRule : std::uint8_t {
   kOwn,     // the output's range must be observed
@@ -32,14 +35,15 @@ struct OpTraits {
   int channel_axis = 1;                       // of the data tensor
   RangeRule range = RangeRule::kOwn;
   double fixed_min = 0.0, fixed_max = 0.0;
-  bool non_negative = false;                    // Relu, Sigmoid, Softmax: never below zero
-  bool keeps_sign = false;                      // Add, AveragePool, Concat: non-negative if all inputs are
-  bool shape_only = false;                      // Shape, Size: reads dims, never elements
-  bool quantizes = false;                       // QuantizeLinear, DequantizeLinear, FakeQuant: carries a scheme
-  bool random = false;                          // differs from call to call: never folded
-  std::vector<int> parameter_slots;             // inputs that training changes where they are float constants
-  std::vector<int> buffer_slots;                // inputs that training writes: running mean and variance
-  std::vector<int> host_slots;                  // inputs read as numbers (shapes, axes): kept on the CPU
+  bool non_negative = false;         // Relu, Sigmoid, Softmax: never below zero
+  bool keeps_sign = false;           // Add, AveragePool, Concat: non-negative if all inputs are
+  bool shape_only = false;           // Shape, Size: reads dims, never elements
+  bool quantizes = false;            // QuantizeLinear, DequantizeLinear, FakeQuant: carries a scheme
+  bool random = false;               // differs from call to call: never folded
+  std::vector<int> parameter_slots;  // inputs that training changes where they are float constants
+  std::vector<int> (*learned_slots)(const Node&) = nullptr;  // the same, where it depends on the node
+  std::vector<int> buffer_slots;                             // inputs that training writes: running mean and variance
+  std::vector<int> host_slots;                               // inputs read as numbers (shapes, axes): kept on the CPU
   std::int64_t (*macs)(const Node&) = nullptr;  // multiply-accumulates for one run, from the static dims; -1 unknown
 };
 
@@ -50,6 +54,10 @@ class ExecContext {
   bool training = false;                          // read by BatchNormalization and Dropout
   virtual const c10::Device& device() const = 0;  // for operators that make tensors from nothing
   virtual at::Generator& generator() = 0;         // seeded by the run's options
+  // Of this node in this run, for numbers made by Philox.
+  virtual RandomKey random_key(const Node&) const { return {}; }
+  // Who watches a quench.FakeQuant that observes; null where nobody was named.
+  virtual Observer* observer(const Node&) const { return nullptr; }
   // Runs a body of `node` (If, Loop, Scan). `inputs` fit the body's own inputs, captures included.
   virtual std::vector<RtValue> run_body(const Graph& body, const std::vector<RtValue>& inputs) = 0;
 };

@@ -15,10 +15,11 @@ struct Holder : torch::CustomClassHolder {
 
 class RuleFunction : public torch::autograd::Function<RuleFunction> {
  public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const Tensors& inputs,
+  static at::Tensor forward(torch::autograd::AutogradContext* context, at::TensorList list,
                             const c10::intrusive_ptr<Holder>& holder) {
+    const Tensors inputs = list.vec();
     const at::Tensor y = holder->rule.forward(inputs);
-    context->saved_data["rule"] = c10::IValue(c10::intrusive_ptr<torch::CustomClassHolder>(holder));
+    context->saved_data["rule"] = c10::IValue::make_capsule(holder);
     context->saved_data["inputs"] = static_cast<std::int64_t>(inputs.size());
     context->save_for_backward(holder->rule.save(inputs, y));
     return y;
@@ -37,7 +38,7 @@ class RuleFunction : public torch::autograd::Function<RuleFunction> {
 }  // namespace
 
 at::Tensor apply_rule(const Tensors& inputs, GradientRule rule) {
-  return RuleFunction::apply(inputs, c10::make_intrusive<Holder>(std::move(rule)));
+  return RuleFunction::apply(at::TensorList(inputs), c10::make_intrusive<Holder>(std::move(rule)));
 }
 
 }  // namespace quench

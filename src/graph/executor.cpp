@@ -28,6 +28,13 @@ at::Generator make_generator(const c10::Device& device, std::uint64_t seed) {
   return generator;
 }
 
+// FNV-1a: the same on every machine and in every build, unlike std::hash.
+std::uint64_t stable_hash(const std::string& text) {
+  std::uint64_t hash = 0xCBF29CE484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  return hash;
+}
+
 bool fits_dim(const Dim& dim, std::int64_t size) { return !dim.is_number() || dim.number() == size; }
 
 // What a caller gives must fit what the graph declares: element type, rank and the dims that are numbers.
@@ -75,6 +82,7 @@ struct Executor::State {
   std::vector<Hooked<ValueHook>> value_hooks;
   std::vector<Hooked<GradientHook>> gradient_hooks;
   std::vector<std::pair<int, std::pair<const Node*, NodeHook>>> node_hooks;
+  std::map<const Node*, Observer*> observers;
 
   at::Generator generator;
 };
@@ -90,6 +98,13 @@ class RunContext : public ExecContext {
     if (!state_.generator.defined() || state_.generator.current_seed() != state_.options.seed)
       state_.generator = make_generator(device_, state_.options.seed);
     return state_.generator;
+  }
+  RandomKey random_key(const Node& node) const override {
+    return {state_.options.seed, stable_hash(node.name()), state_.options.step};
+  }
+  Observer* observer(const Node& node) const override {
+    const auto at = state_.observers.find(&node);
+    return at == state_.observers.end() ? nullptr : at->second;
   }
   std::vector<RtValue> run_body(const Graph& body, const std::vector<RtValue>& inputs) override {
     std::unique_ptr<Executor>& executor = state_.bodies[&body];
@@ -306,6 +321,12 @@ int Executor::on_node(const std::string& node, NodeHook hook) {
   QUENCH_CHECK(found, "there is no node '", node, "' in the graph");
   state_->node_hooks.push_back({state_->next_hook, {found, std::move(hook)}});
   return state_->next_hook++;
+}
+
+void Executor::set_observer(const std::string& node, Observer* observer) {
+  const Node* found = state_->graph.find_node(node);
+  QUENCH_CHECK(found, "there is no node '", node, "' in the graph");
+  state_->observers[found] = observer;
 }
 
 int Executor::on_gradient(const std::string& value, GradientHook hook) {

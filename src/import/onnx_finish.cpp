@@ -50,7 +50,8 @@ void mark_parameters(Graph& graph) {
     for_each_body(*node, mark_parameters);
     const OpEntry* entry = OpRegistry::instance().find(node->op());
     if (!entry) continue;
-    for (const int slot : entry->traits.parameter_slots) {
+    const OpTraits& traits = entry->traits;
+    for (const int slot : traits.learned_slots ? traits.learned_slots(*node) : traits.parameter_slots) {
       Value* value = node->input(slot);
       if (value && value->is_constant() && is_floating(value->dtype())) value->set_parameter(true);
     }

@@ -1,0 +1,81 @@
+// adaround: whether a weight is rounded down or up learns (Nagel et al., "Up or down?", 2020, equations 22 to
+// 25; numerics 5.10). `mode` nearest behaves like `fixed`; soft trains alpha; hard rounds as alpha says.
+#include "fake_quant/adaround.h"
+
+#include <ATen/ATen.h>
+
+#include "fake_quant/affine_rule.h"
+#include "fake_quant/gradient.h"
+#include "kernels/learned.h"
+#include "quench/fake_quant.h"
+
+namespace quench {
+namespace {
+
+constexpr double kGamma = -0.1, kZeta = 1.1;
+
+// Scales with the rank of the weight.
+at::Tensor spread(const at::Tensor& scale, const at::Tensor& weight, const QScheme& scheme) {
+  if (scale.numel() == 1) return scale.reshape({});
+  const int axis = scheme.axis_of(static_cast<int>(weight.dim()));
+  if (scheme.granularity() == Granularity::kGroup) return at::repeat_interleave(scale, scheme.group(), axis);
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(weight.dim()), 1);
+  shape[static_cast<std::size_t>(axis)] = scale.numel();
+  return scale.reshape(shape);
+}
+
+at::Tensor quotient(const at::Tensor& weight, const AffineArgs& args) {
+  const at::Tensor scale = spread(args.scale.detach(), weight, args.scheme);
+  return args.by == QuantizeBy::kDivision ? weight / scale : weight * at::reciprocal(scale);
+}
+
+at::Tensor hard_rounding(const at::Tensor& weight, const at::Tensor& alpha, const AffineArgs& args) {
+  const at::Tensor zero = spread(args.zero_point.detach(), weight, args.scheme);
+  const at::Tensor code = at::floor(quotient(weight, args)) + (alpha >= 0).to(at::kFloat) + zero;
+  return (code.clamp(args.scheme.qmin(), args.scheme.qmax()) - zero) * spread(args.scale.detach(), weight, args.scheme);
+}
+
+class AdaRound : public FakeQuant {
+ public:
+  explicit AdaRound(const FakeQuantSpec& spec) : FakeQuant(spec), mode_(spec.options.word("mode")) {}
+
+  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const RandomKey&) const override {
+    const AffineArgs args{tensors.scale(), tensors.zero_point(), scheme(), spec().by};
+    if (mode_ == "nearest") return affine_with_mask(x, args);
+    const at::Tensor& alpha = tensors.own(0);
+    if (mode_ == "hard") return hard_rounding(x.detach(), alpha.detach(), args);
+    const at::Tensor scale = tensors.scale().detach().clone(), zero = tensors.zero_point().detach().clone();
+    return apply_rule(
+        {x, alpha},
+        {.forward = [&](const Tensors& in) { return adaround_forward(in[0], in[1], args); },
+         .backward = [scheme = scheme(), by = spec().by](const at::Tensor& dy, const Tensors& saved) -> Tensors {
+           return {at::Tensor(), adaround_backward(dy, saved[0], saved[1], {saved[2], saved[3], scheme, by})};
+         },
+         .save = [&](const Tensors& in, const at::Tensor&) -> Tensors { return {in[0], in[1], scale, zero}; }});
+  }
+
+ private:
+  std::string mode_;
+};
+
+QUENCH_REGISTER_ITEM(FakeQuantEntry, "adaround", "whether a weight rounds down or up learns (AdaRound)",
+                     {.make = [](const FakeQuantSpec& spec) -> std::unique_ptr<FakeQuant> {
+                        const std::string& mode = spec.options.word("mode");
+                        if (mode != "nearest" && mode != "soft" && mode != "hard")
+                          fail_unknown_name("mode of AdaRound", mode, {"hard", "nearest", "soft"});
+                        return std::make_unique<AdaRound>(spec);
+                      },
+                      .options = {{"mode", "nearest", "nearest, soft (alpha learns) or hard (rounds as alpha says)"}},
+                      .params = [](const FakeQuantSpec&) -> std::vector<FakeQuantParam> {
+                        return {{"alpha", ParamShape::kInput, true, 0.0}};
+                      },
+                      .for_activations = false})
+
+}  // namespace
+
+at::Tensor adaround_initial(const at::Tensor& weight, const AffineArgs& args) {
+  const at::Tensor steps = quotient(weight.detach(), args), rest = steps - at::floor(steps);
+  return -at::log((kZeta - kGamma) / (rest - kGamma) - 1);
+}
+
+}  // namespace quench

@@ -1,0 +1,75 @@
+#include <ATen/ATen.h>
+
+#include "quench/error.h"
+#include "quench/fake_quant.h"
+#include "quench/graph.h"
+
+namespace quench {
+namespace {
+
+bool needs_sizes(const FakeQuantSpec& spec) {
+  for (const FakeQuantParam& param : params_of(spec)) {
+    if (param.shape == ParamShape::kInput) return true;
+    if (param.shape == ParamShape::kScale && !spec.scheme.per_tensor()) return true;
+  }
+  return false;
+}
+
+// A dim that is not a number stands as 1: per channel only the channel axis must be known.
+std::vector<std::int64_t> sizes_of(const Value& value, const FakeQuantSpec& spec) {
+  if (!needs_sizes(spec)) return {};
+  QUENCH_CHECK(value.has_rank(), "the rank of '", value.name(), "' is not known; '", spec.scheme.text(), "' needs it");
+  const int axis = spec.scheme.per_tensor() ? -1 : spec.scheme.axis_of(value.rank());
+  const bool whole = spec.scheme.granularity() != Granularity::kChannel;
+  std::vector<std::int64_t> sizes;
+  for (int i = 0; i < value.rank(); ++i) {
+    const Dim& dim = value.dims()[static_cast<std::size_t>(i)];
+    QUENCH_CHECK(dim.is_number() || (!whole && i != axis), "dim ", i, " of '", value.name(),
+                 "' is not a known number; '", spec.scheme.text(), "' needs it");
+    sizes.push_back(dim.is_number() ? dim.number() : 1);
+  }
+  return sizes;
+}
+
+Node& place(Graph& graph, Value& value, const std::string& name) {
+  if (value.producer()) return graph.insert_after(*value.producer(), "quench.FakeQuant", name, {&value});
+  QUENCH_CHECK(!graph.nodes().empty(), "there is no node that '", value.name(), "' could feed");
+  return graph.insert_before(*graph.nodes().front(), "quench.FakeQuant", name, {&value});
+}
+
+void describe(Node& node, const FakeQuantSpec& spec) {
+  node.attrs["algorithm"] = spec.algorithm;
+  node.attrs["scheme"] = spec.scheme.text();
+  node.attrs["role"] = std::string(name_of(spec.role));
+  node.attrs["quantize_by"] = std::string(name_of(spec.by));
+  for (const auto& [name, option] : spec.options.values()) {
+    if (const auto* word = std::get_if<std::string>(&option))
+      node.attrs[name] = *word;
+    else
+      node.attrs[name] = std::get<double>(option);
+  }
+}
+
+}  // namespace
+
+Node& insert_fake_quant(Graph& graph, Value& value, const FakeQuantSpec& spec, QuantFlags flags) {
+  make_fake_quant(spec);  // refuses what does not fit, before the graph is touched
+  const FakeQuantTensors tensors = make_tensors(spec, sizes_of(value, spec));
+  const std::string base = value.name() + ".fq";
+  Node& node = place(graph, value, base);
+  graph.replace_uses(value, node.output());
+  describe(node, spec);
+  set_fake_quant_flags(node, flags);
+  const std::vector<FakeQuantParam> params = params_of(spec);
+  std::vector<Value*> inputs = {&value};
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    Value& constant = graph.add_constant(base + "." + params[i].name, tensors.all[i]);
+    constant.set_parameter(params[i].learnable);
+    inputs.push_back(&constant);
+  }
+  graph.set_inputs(node, inputs);
+  node.output().set_type(value.type());
+  return node;
+}
+
+}  // namespace quench

@@ -1,0 +1,86 @@
+// pact: the clipping value of an activation learns (Choi et al., "PACT", 2018; numerics 5.5). Scale and zero
+// point follow from it on every forward. The scheme says which ends there are: signed symmetric [-alpha, alpha],
+// unsigned symmetric [0, alpha], affine [beta, alpha].
+#include <ATen/ATen.h>
+
+#include "fake_quant/gradient.h"
+#include "fake_quant/in_place.h"
+#include "kernels/learned.h"
+#include "quant/rule_of.h"
+#include "quench/fake_quant.h"
+
+namespace quench {
+namespace {
+
+constexpr double kInitialClip = 6.0;
+
+class Pact : public FakeQuant {
+ public:
+  explicit Pact(const FakeQuantSpec& spec) : FakeQuant(spec) {}
+
+  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const RandomKey&) const override {
+    const PactClip clip = clip_of(tensors);
+    refresh(tensors, clip);
+    const at::Tensor scale = tensors.scale().detach().clone(), zero = tensors.zero_point().detach().clone();
+    Tensors inputs = {x, tensors.own(0)};
+    if (!scheme().symmetric()) inputs.push_back(tensors.own(1));
+    return apply_rule(
+        inputs,
+        {.forward = [&,
+                     this](const Tensors& in) { return pact_forward(in[0], clip, {scale, zero, scheme(), spec().by}); },
+         .backward = [scheme = scheme(), by = spec().by, clip](const at::Tensor& dy, const Tensors& saved) -> Tensors {
+           at::Tensor dx, above, below;
+           pact_backward(dy, saved[0], clip, {saved[1], saved[2], scheme, by}, dx, above, below);
+           if (!scheme.symmetric()) return {dx, above, below};
+           return {dx, scheme.is_signed() ? above - below : above};
+         },
+         .save = [&](const Tensors& in, const at::Tensor&) -> Tensors { return {in[0], scale, zero}; }});
+  }
+
+  void accept(const QParams& params, const FakeQuantTensors& tensors) const override {
+    if (spec().options.word("init") == "observer") {
+      const float scale = params.scale.at(0);
+      const auto zero = static_cast<float>(params.zero_point.at(0));
+      write_in_place(tensors.own(0), at::scalar_tensor((static_cast<float>(scheme().qmax()) - zero) * scale));
+      if (!scheme().symmetric())
+        write_in_place(tensors.own(1), at::scalar_tensor((static_cast<float>(scheme().qmin()) - zero) * scale));
+    }
+    refresh(tensors, clip_of(tensors));
+  }
+
+ private:
+  // A clip that training drove to or beyond zero still leaves one representable step.
+  PactClip clip_of(const FakeQuantTensors& tensors) const {
+    const float alpha = std::max(tensors.own(0).item<float>(), kScaleFloor);
+    if (scheme().symmetric()) return {scheme().is_signed() ? -alpha : 0.0F, alpha};
+    return {std::min(tensors.own(1).item<float>(), 0.0F), alpha};
+  }
+
+  void refresh(const FakeQuantTensors& tensors, PactClip clip) const {
+    const ScaleZero pair = scale_of_range(clip.low, clip.high, rule_of(scheme()));
+    write_in_place(tensors.scale(), at::scalar_tensor(pair.scale));
+    write_in_place(tensors.zero_point(), at::scalar_tensor(pair.zero_point));
+  }
+};
+
+std::vector<FakeQuantParam> params(const FakeQuantSpec& spec) {
+  std::vector<FakeQuantParam> result = {{"alpha", ParamShape::kScalar, true, kInitialClip}};
+  if (!spec.scheme.symmetric()) result.push_back({"beta", ParamShape::kScalar, true, -kInitialClip});
+  return result;
+}
+
+std::unique_ptr<FakeQuant> make(const FakeQuantSpec& spec) {
+  const std::string& init = spec.options.word("init");
+  if (init != "fixed" && init != "observer") fail_unknown_name("init of PACT", init, {"fixed", "observer"});
+  return std::make_unique<Pact>(spec);
+}
+
+QUENCH_REGISTER_ITEM(FakeQuantEntry, "pact", "the clipping value learns (PACT)",
+                     {.make = make,
+                      .options = {{"init", "fixed", "alpha begins at 6 (fixed) or at the observed range (observer)"}},
+                      .params = params,
+                      .for_weights = false,
+                      .per_channel = false})
+
+}  // namespace
+}  // namespace quench

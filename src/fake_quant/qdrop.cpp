@@ -1,0 +1,54 @@
+// qdrop: while reconstructing, each element of an activation is quantized with probability `prob`, else left as
+// it is (Wei et al., "QDrop", 2022; numerics 5.11). The scale learns, as LSQ's without the gradient factor.
+#include <ATen/ATen.h>
+
+#include "fake_quant/gradient.h"
+#include "fake_quant/in_place.h"
+#include "kernels/learned.h"
+#include "quant/scale_rule.h"
+#include "quench/error.h"
+#include "quench/fake_quant.h"
+
+namespace quench {
+namespace {
+
+class Qdrop : public FakeQuant {
+ public:
+  explicit Qdrop(const FakeQuantSpec& spec) : FakeQuant(spec), prob_(spec.options.number("prob")) {}
+
+  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const RandomKey& key) const override {
+    const at::Tensor& scale = tensors.scale();
+    write_in_place(scale, scale.detach().abs().clamp_min(kScaleFloor));
+    const at::Tensor zero = tensors.zero_point().detach().clone();
+    const DropKey drop{key.seed, key.node, key.step};
+    return apply_rule({x, scale}, {.forward =
+                                       [&, this](const Tensors& in) {
+                                         return qdrop_forward(in[0], {in[1], zero, scheme(), spec().by}, prob_, drop);
+                                       },
+                                   .backward = [scheme = scheme(), by = spec().by, prob = prob_, drop](
+                                                   const at::Tensor& dy, const Tensors& saved) -> Tensors {
+                                     at::Tensor dx, ds;
+                                     qdrop_backward(dy, saved[0], {saved[1], saved[2], scheme, by}, prob, drop, dx, ds);
+                                     return {dx, ds};
+                                   },
+                                   .save = [&](const Tensors& in, const at::Tensor&) -> Tensors {
+                                     return {in[0], in[1].clone(), zero};
+                                   }});
+  }
+
+ private:
+  double prob_;
+};
+
+QUENCH_REGISTER_ITEM(FakeQuantEntry, "qdrop", "quantizes each element with a probability; the scale learns (QDrop)",
+                     {.make = [](const FakeQuantSpec& spec) -> std::unique_ptr<FakeQuant> {
+                        const double prob = spec.options.number("prob");
+                        QUENCH_CHECK(prob >= 0 && prob <= 1, "prob of QDrop must lie between 0 and 1, not ", prob);
+                        return std::make_unique<Qdrop>(spec);
+                      },
+                      .options = {{"prob", 1.0, "probability that an element is quantized; 1: no drop"}},
+                      .learns_scale = true,
+                      .for_weights = false})
+
+}  // namespace
+}  // namespace quench

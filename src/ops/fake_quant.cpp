@@ -1,0 +1,90 @@
+// quench.FakeQuant: inputs x, scale, zero point, then the algorithm's own tensors in declared order. Attributes
+// algorithm, role, scheme, quantize_by, observe, quantize; all others are options of the algorithm.
+#include "quench/fake_quant.h"
+
+#include <ATen/ATen.h>
+
+#include <set>
+
+#include "ops/shape_rules.h"
+#include "quench/error.h"
+#include "quench/op.h"
+
+namespace quench {
+namespace {
+
+OptionValue option_of(const std::string& name, const Attr& attr, const Node& node) {
+  if (const auto* integer = std::get_if<std::int64_t>(&attr)) return static_cast<double>(*integer);
+  if (const auto* number = std::get_if<double>(&attr)) return *number;
+  if (const auto* word = std::get_if<std::string>(&attr)) return *word;
+  fail(node.where(), ": attribute '", name, "' must be a number or a word");
+}
+
+std::vector<RtValue> fake_quant(const Node& node, const Inputs& in, ExecContext& context) {
+  const QuantFlags flags = fake_quant_flags(node);
+  if (!flags.observe && !flags.quantize) return {in[0]};
+  const FakeQuantSpec spec = fake_quant_spec(node);
+  const std::size_t count = params_of(spec).size();
+  QUENCH_CHECK(in.size() == count + 1, node.where(), ": '", spec.algorithm, "' takes ", count + 1, " inputs, not ",
+               in.size());
+  FakeQuantTensors tensors;
+  for (std::size_t i = 1; i < in.size(); ++i) tensors.all.push_back(in[i].tensor());
+  const FakeQuantRun run{flags, context.observer(node), context.random_key(node)};
+  return {run_fake_quant(*make_fake_quant(spec), in[0].tensor(), tensors, run)};
+}
+
+// The tensors that the algorithm learns, and the weight that it quantizes.
+std::vector<int> learned_slots(const Node& node) {
+  const FakeQuantSpec spec = fake_quant_spec(node);
+  std::vector<int> slots;
+  if (spec.role != Role::kActivation) slots.push_back(0);
+  const std::vector<FakeQuantParam> params = params_of(spec);
+  for (std::size_t i = 0; i < params.size(); ++i)
+    if (params[i].learnable) slots.push_back(static_cast<int>(i) + 1);
+  return slots;
+}
+
+OpTraits fake_quant_traits() {
+  OpTraits traits;
+  traits.quantizes = true;
+  traits.keeps_sign = true;
+  traits.learned_slots = learned_slots;
+  return traits;
+}
+
+}  // namespace
+
+FakeQuantSpec fake_quant_spec(const Node& node) {
+  static const std::set<std::string> own = {"algorithm", "role", "scheme", "quantize_by", "observe", "quantize"};
+  return with_context([&] { return concat("at ", node.where()); },
+                      [&] {
+                        FakeQuantSpec spec;
+                        spec.algorithm = node.get_string("algorithm", "fixed");
+                        spec.scheme = QScheme::parse(node.get_string("scheme", ""));
+                        spec.role = role_from_name(node.get_string("role", "activation"));
+                        spec.by = quantize_by_from_name(node.get_string("quantize_by", "reciprocal"));
+                        for (const auto& [name, attr] : node.attrs)
+                          if (!own.contains(name)) spec.options.set(name, option_of(name, attr, node));
+                        return spec;
+                      });
+}
+
+QuantFlags fake_quant_flags(const Node& node) {
+  return {node.get_int("observe", 0) != 0, node.get_int("quantize", 0) != 0};
+}
+
+void set_fake_quant_flags(Node& node, QuantFlags flags) {
+  node.attrs["observe"] = std::int64_t{flags.observe};
+  node.attrs["quantize"] = std::int64_t{flags.quantize};
+}
+
+FakeQuantTensors fake_quant_tensors(const Node& node) {
+  FakeQuantTensors tensors;
+  for (std::size_t i = 1; i < node.inputs().size(); ++i) tensors.all.push_back(node.inputs()[i]->tensor());
+  return tensors;
+}
+
+QUENCH_REGISTER_OP("quench.FakeQuant", fake_quant, same_as_input, fake_quant_traits(),
+                   "what quantization does to a tensor, in float, with a gradient")
+
+}  // namespace quench

@@ -1,0 +1,200 @@
+// What every fake quantizer promises (numerics 5.0), over all registered names.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "fake_quant/samples.h"
+
+namespace quench {
+namespace {
+
+class EveryFakeQuant : public testing::TestWithParam<std::string> {
+ protected:
+  FakeQuantSpec spec() const { return spec_for(GetParam()); }
+  // Gives another weight than the one that it got: some promises are about nearness.
+  bool transforms() const { return GetParam() == "dorefa"; }
+};
+
+TEST_P(EveryFakeQuant, IsTheIdentityWithBothFlagsOff) {
+  const at::Tensor x = sample({2, 3, 4, 5});
+  Quantizer quantizer(spec(), x.sizes().vec());
+  EXPECT_TRUE(quantizer(x).is_same(x));
+}
+
+TEST_P(EveryFakeQuant, OnlyObservesWhenToldSo) {
+  const at::Tensor x = sample({2, 3, 4, 5});
+  Quantizer quantizer(spec(), x.sizes().vec(), make_observer("min_max", spec().scheme));
+  quantizer.flags.observe = true;
+  const at::Tensor scale = quantizer.tensors().scale().detach().clone();
+  EXPECT_TRUE(quantizer(x).is_same(x));
+  EXPECT_TRUE(quantizer.observer()->seen());
+  EXPECT_TRUE(at::equal(quantizer.tensors().scale(), scale));  // D17: not on every calibration batch
+}
+
+TEST_P(EveryFakeQuant, ObservesAndQuantizesAtOnceOnlyWhereTheObserverCan) {
+  const at::Tensor x = sample({2, 3, 4, 5});
+  Quantizer fine(spec(), x.sizes().vec(), make_observer("min_max", spec().scheme));
+  fine.flags = {.observe = true, .quantize = true};
+  EXPECT_TRUE(at::equal(fine(x), quantizing(spec(), x)(x)));
+  Quantizer refused(spec(), x.sizes().vec(), make_observer("mse", spec().scheme));
+  refused.flags = {.observe = true, .quantize = true};
+  EXPECT_THROW(refused(x), Error);
+}
+
+TEST_P(EveryFakeQuant, NeedsAnObserverToObserve) {
+  Quantizer quantizer(spec(), {4});
+  quantizer.flags.observe = true;
+  EXPECT_THROW(quantizer(at::ones({4})), Error);
+}
+
+TEST_P(EveryFakeQuant, QuantizesNearly) {
+  if (transforms()) return;
+  const at::Tensor x = sample({2, 3, 8, 9});
+  const at::Tensor y = quantizing(spec(), x)(x);
+  EXPECT_GT((y - x).abs().max().item<float>(), 0.0F);
+  // PACT clips at 6, which the sample does not reach; a logarithmic code is 1/16 octave wide: 4.4 %.
+  EXPECT_LT((y - x).abs().max().item<float>(), 0.05F * x.abs().max().item<float>());
+}
+
+TEST_P(EveryFakeQuant, KeepsTypeAndLayout) {
+  const at::Tensor x = sample({2, 3, 4, 5});
+  Quantizer quantizer = quantizing(spec(), x);
+  const at::Tensor y = quantizer(x);
+  const at::Tensor last = quantizer(x.contiguous(at::MemoryFormat::ChannelsLast));
+  EXPECT_TRUE(at::equal(last, y));
+  EXPECT_TRUE(at::equal(quantizer(at::cat({x, x}, 3).narrow(3, 0, 5)), y));
+  EXPECT_TRUE(at::equal(quantizer(x.transpose(0, 3).contiguous().transpose(0, 3)), y));
+  for (const at::ScalarType type : {at::kHalf, at::kBFloat16}) {
+    const at::Tensor narrow = quantizer(x.to(type));
+    EXPECT_EQ(narrow.scalar_type(), type);
+    EXPECT_TRUE(at::equal(narrow, quantizer(x.to(type).to(at::kFloat)).to(type)));
+  }
+  EXPECT_THROW(quantizer(x.to(at::kDouble)), Error);
+  EXPECT_THROW(quantizer(x.to(at::kInt)), Error);
+}
+
+TEST_P(EveryFakeQuant, TakesEmptyAndSingleElements) {
+  Quantizer quantizer = quantizing(spec(), at::full({1}, 0.7F));
+  EXPECT_EQ(quantizer(at::empty({0})).numel(), 0);
+  const at::Tensor y = quantizer(at::full({1}, 0.7F));
+  EXPECT_EQ(y.numel(), 1);
+  EXPECT_TRUE(std::isfinite(y.item<float>()));
+}
+
+TEST_P(EveryFakeQuant, GivesZeroForAZeroRange) {
+  const at::Tensor zeros = at::zeros({3, 4});
+  EXPECT_TRUE(at::equal(quantizing(spec(), zeros)(zeros), zeros));
+}
+
+// A quantizer must not hide a NaN; an infinity is the nearest code. DoReFa divides by the greatest magnitude, so
+// there a NaN is everywhere.
+TEST_P(EveryFakeQuant, KeepsNanAndClampsInfinity) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const at::Tensor x = sample({8});
+  Quantizer quantizer = quantizing(spec(), x);
+  at::Tensor odd = x.clone();
+  odd[1] = std::nanf("");
+  odd[2] = kInf;
+  odd[3] = -kInf;
+  const at::Tensor y = quantizer(odd);
+  EXPECT_TRUE(std::isnan(y[1].item<float>()));
+  if (transforms()) return;
+  EXPECT_TRUE(std::isfinite(y[2].item<float>()) && y[2].item<float>() > 0);
+  EXPECT_TRUE(std::isfinite(y[3].item<float>()) && y[3].item<float>() <= 0);
+  EXPECT_TRUE(at::equal(y.narrow(0, 4, 4), quantizer(x).narrow(0, 4, 4)));
+}
+
+TEST_P(EveryFakeQuant, GivesGradientsToXAndToWhatLearns) {
+  const at::Tensor x = sample({2, 3, 4, 5}).requires_grad_();
+  Quantizer quantizer = quantizing(spec(), x.detach());
+  (quantizer(x) * sample({2, 3, 4, 5}, 2)).sum().backward();
+  EXPECT_TRUE(x.grad().isfinite().all().item<bool>());
+  EXPECT_GT(x.grad().abs().sum().item<float>(), 0.0F);
+  for (const auto& [name, tensor] : quantizer.parameters()) {
+    EXPECT_TRUE(tensor.requires_grad()) << name;
+    if (GetParam() == "adaround") continue;  // alpha learns in the mode `soft`: its own test
+    ASSERT_TRUE(tensor.grad().defined()) << name;
+    EXPECT_TRUE(tensor.grad().isfinite().all().item<bool>()) << name;
+  }
+}
+
+// A quantizer that two consumers share runs twice before its backward.
+TEST_P(EveryFakeQuant, MayRunTwiceBeforeItsBackward) {
+  const at::Tensor x = sample({2, 3, 4, 5}).requires_grad_();
+  Quantizer quantizer = quantizing(spec(), x.detach());
+  (quantizer(x) + quantizer(x)).sum().backward();
+  const at::Tensor twice = x.grad().clone();
+  x.mutable_grad() = at::Tensor();
+  quantizer(x).sum().backward();
+  EXPECT_TRUE(at::allclose(twice, x.grad() * 2));
+}
+
+// D20: all state comes back, with the shapes of the file.
+TEST_P(EveryFakeQuant, SavesAndLoadsItsState) {
+  const at::Tensor x = sample({2, 3, 4, 5});
+  Quantizer quantizer = quantizing(spec(), x);
+  Quantizer other(spec(), {1, 1, 1, 1}, make_observer("min_max", spec().scheme));
+  const auto before = other.parameters();
+  other.load(quantizer.state());
+  EXPECT_TRUE(at::equal(other(x), quantizer(x)));
+  EXPECT_EQ(other.flags.quantize, quantizer.flags.quantize);
+  EXPECT_EQ(other.observer()->batches(), quantizer.observer()->batches());
+  for (const auto& [name, tensor] : other.parameters()) EXPECT_TRUE(tensor.is_same(before.at(name))) << name;
+  auto incomplete = quantizer.state();
+  incomplete.erase("scale");
+  EXPECT_THROW(other.load(incomplete), Error);
+}
+
+TEST_P(EveryFakeQuant, RefusesUnknownOptions) {
+  FakeQuantSpec odd = spec();
+  odd.options.set("no_such_option", 1.0);
+  EXPECT_THROW(make_fake_quant(odd), Error);
+}
+
+TEST_P(EveryFakeQuant, RefusesRolesAndGranularitiesThatItHasNot) {
+  const FakeQuantEntry& entry = FakeQuantRegistry::instance().get(GetParam());
+  FakeQuantSpec odd = spec();
+  odd.role = Role::kWeight;
+  if (!entry.for_weights) {
+    EXPECT_THROW(make_fake_quant(odd), Error);
+  }
+  odd.role = Role::kActivation;
+  if (!entry.for_activations) {
+    EXPECT_THROW(make_fake_quant(odd), Error);
+  }
+  odd = spec();
+  odd.scheme = QScheme::parse("int8 symmetric channel:1");
+  if (!entry.per_channel) {
+    EXPECT_THROW(make_fake_quant(odd), Error);
+  }
+}
+
+TEST_P(EveryFakeQuant, WorksPerChannelAsOnEachChannelAlone) {
+  const FakeQuantEntry& entry = FakeQuantRegistry::instance().get(GetParam());
+  if (!entry.per_channel || transforms()) return;  // DoReFa's maximum is over the whole weight
+  const at::Tensor x = sample({2, 3, 4, 5}) * at::tensor({1.0F, 4.0F, 0.1F}).reshape({1, 3, 1, 1});
+  const at::Tensor y = quantizing(spec_for(GetParam(), {"int8 symmetric channel:1", "uint8 affine channel:1"}), x)(x);
+  for (int c = 0; c < 3; ++c) {
+    const at::Tensor one = x.narrow(1, c, 1).contiguous();
+    EXPECT_TRUE(at::equal(quantizing(spec(), one)(one), y.narrow(1, c, 1))) << c;
+  }
+}
+
+TEST_P(EveryFakeQuant, WorksPerGroupAsOnEachGroupAlone) {
+  const FakeQuantEntry& entry = FakeQuantRegistry::instance().get(GetParam());
+  if (!entry.per_channel || transforms()) return;
+  const at::Tensor x = sample({3, 8});
+  const at::Tensor y = quantizing(spec_for(GetParam(), {"int8 symmetric group:1:4", "uint8 affine group:1:4"}), x)(x);
+  for (int row = 0; row < 3; ++row)
+    for (int group = 0; group < 2; ++group) {
+      const at::Tensor one = x.narrow(0, row, 1).narrow(1, 4 * group, 4).contiguous();
+      EXPECT_TRUE(at::equal(quantizing(spec(), one)(one), y.narrow(0, row, 1).narrow(1, 4 * group, 4)));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryFakeQuant, testing::ValuesIn(FakeQuantRegistry::instance().names()),
+                         [](const auto& one) { return one.param; });
+
+}  // namespace
+}  // namespace quench

@@ -1,0 +1,53 @@
+#include <gtest/gtest.h>
+
+#include "fake_quant/oracle.h"
+#include "fake_quant/samples.h"
+
+namespace quench {
+namespace {
+
+at::Tensor soft_staircase(const at::Tensor& x, double s, double z, const QScheme& scheme, double alpha) {
+  const double big = 1 / (1 - alpha), k = std::log((big + 1) / (big - 1));
+  const at::Tensor u = at::clamp(x / s + z, scheme.qmin(), scheme.qmax()), base = at::floor(u).detach();
+  return (base + 0.5 + 0.5 * big * at::tanh(k * (u - base - 0.5)) - z) * s;
+}
+
+TEST(Dsq, GradientsEqualTheOracleAndFiniteDifferences) {
+  const QScheme scheme = QScheme::parse("uint4 affine tensor");
+  const at::Tensor x = (sample({500}) * 2).requires_grad_(), dy = sample({500}, 2);
+  Quantizer quantizer(spec_of("dsq", "uint4 affine tensor"), {});
+  quantizer.load(
+      {{"scale", at::full({}, 0.3F)}, {"zero_point", at::full({}, 7.0F)}, {"flags", at::tensor({0, 1}, at::kByte)}});
+  const at::Tensor y = quantizer(x);
+  y.backward(dy);
+  const double s = static_cast<double>(0.3F), h = 1e-7;
+  const at::Tensor xd = leaf(x), soft = soft_staircase(xd, s, 7, scheme, 0.4);
+  soft.backward(dy.to(at::kDouble));
+  // Codes are below 16, so a fraction is good to 16 * 2^-24 = 1e-6; the slope changes by less than S K^2 = 3.2 a
+  // step, and dy is below 4. Next to an integer or an end the two may stand on different sides.
+  const at::Tensor steps = (xd / s + 7).detach();
+  const at::Tensor clear = (steps - at::round(steps)).abs() > 1e-5;
+  const at::Tensor difference = (x.grad().to(at::kDouble) - xd.grad()).abs().masked_select(clear);
+  EXPECT_LE(difference.max().item<double>(), 2e-5);
+  const at::Tensor ahead = soft_staircase(xd + h, s, 7, scheme, 0.4),
+                   behind = soft_staircase(xd - h, s, 7, scheme, 0.4);
+  const at::Tensor numeric = ((ahead - behind) / (2 * h) * dy - x.grad()).abs().masked_select(clear);
+  EXPECT_LE(numeric.max().item<double>(), 1e-4);
+  EXPECT_LE((y.to(at::kDouble) / s - at::round(soft / s)).abs().max().item<double>(), 1e-4);
+}
+
+// D7: the observe flag decides, not the training mode.
+TEST(Dsq, KeepsItsScaleUnlessItObserves) {
+  Quantizer quantizer = quantizing(spec_of("dsq", "int8 symmetric tensor"), sample({100}));
+  const float scale = quantizer.tensors().scale().item<float>();
+  quantizer(sample({100}) * 10);
+  EXPECT_EQ(quantizer.tensors().scale().item<float>(), scale);
+}
+
+TEST(Dsq, RefusesAnAlphaOutsideItsRange) {
+  for (const double alpha : {0.0, 1.0, -1.0, 2.0})
+    EXPECT_THROW(make_fake_quant(spec_of("dsq", "int8 tensor", Role::kActivation, Options({{"alpha", alpha}}))), Error);
+}
+
+}  // namespace
+}  // namespace quench

@@ -1,0 +1,37 @@
+#include <gtest/gtest.h>
+
+#include "fake_quant/samples.h"
+
+namespace quench {
+namespace {
+
+TEST(Fixed, EqualsLibTorchPerTensor) {
+  const at::Tensor x = (sample({4, 5, 6, 7}) * 2).requires_grad_(), dy = sample({4, 5, 6, 7}, 2);
+  Quantizer quantizer = quantizing(spec_of("fixed", "uint8 affine tensor"), x.detach() * 0.5F);
+  const at::Tensor y = quantizer(x);
+  y.backward(dy);
+  const at::Tensor other = x.detach().clone().requires_grad_();
+  const at::Tensor theirs = at::fake_quantize_per_tensor_affine(
+      other, quantizer.tensors().scale().item<double>(), quantizer.tensors().zero_point().item<std::int64_t>(), 0, 255);
+  theirs.backward(dy);
+  EXPECT_TRUE(at::equal(y, theirs));
+  EXPECT_TRUE(at::equal(x.grad(), other.grad()));
+}
+
+TEST(Fixed, EqualsLibTorchPerChannel) {
+  for (const auto format : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast}) {
+    const at::Tensor x = (sample({4, 5, 6, 7}) * 2).contiguous(format).requires_grad_(), dy = sample({4, 5, 6, 7}, 2);
+    Quantizer quantizer = quantizing(spec_of("fixed", "int8 affine channel:1"), x.detach() * 0.5F);
+    const at::Tensor y = quantizer(x);
+    y.backward(dy);
+    const at::Tensor other = x.detach().clone().requires_grad_();
+    const at::Tensor theirs = at::fake_quantize_per_channel_affine(
+        other, quantizer.tensors().scale(), quantizer.tensors().zero_point().to(at::kInt), 1, -128, 127);
+    theirs.backward(dy);
+    EXPECT_TRUE(at::equal(y, theirs));
+    EXPECT_TRUE(at::equal(x.grad(), other.grad()));
+  }
+}
+
+}  // namespace
+}  // namespace quench

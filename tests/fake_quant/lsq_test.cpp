@@ -1,0 +1,110 @@
+// LSQ and LSQ+ against a double-precision oracle written from numerics 5.3, and against LibTorch's kernel.
+#include <gtest/gtest.h>
+
+#include "fake_quant/oracle.h"
+#include "fake_quant/samples.h"
+
+namespace quench {
+namespace {
+
+struct Case {
+  const char* scheme;
+  float scale, zero_point;
+};
+
+Quantizer learning(const Case& given, Options options = {}) {
+  const bool symmetric = QScheme::parse(given.scheme).symmetric();
+  Quantizer quantizer(spec_of(symmetric ? "lsq" : "lsq_plus", given.scheme, Role::kActivation, std::move(options)), {});
+  quantizer.load({{"scale", at::full({}, given.scale)},
+                  {"zero_point", at::full({}, given.zero_point)},
+                  {"flags", at::tensor({0, 1}, at::kByte)}});
+  return quantizer;
+}
+
+class Lsq : public testing::TestWithParam<Case> {};
+
+TEST_P(Lsq, GradientsEqualTheOracle) {
+  const QScheme scheme = QScheme::parse(GetParam().scheme);
+  const at::Tensor x = away_from_ties(sample({4, 5, 6, 7}) * 2, GetParam().scale).requires_grad_();
+  const at::Tensor dy = sample({4, 5, 6, 7}, 2);
+  Quantizer quantizer = learning(GetParam());
+  const at::Tensor y = quantizer(x);
+  y.backward(dy);
+
+  const at::Tensor xd = leaf(x), s = leaf(quantizer.tensors().scale()), z = leaf(quantizer.tensors().zero_point());
+  const at::Tensor v = xd / s, zr = straight_through(z, at::round(z)), q = (at::round(v) + zr).detach();
+  const at::Tensor inside = straight_through(v, at::round(v));
+  const at::Tensor above = at::where(q > scheme.qmax(), scheme.qmax() - zr, inside);
+  const at::Tensor steps = at::where(q < scheme.qmin(), scheme.qmin() - zr, above);
+  (steps * s).backward(dy.to(at::kDouble));
+  const double factor = 1.0 / std::sqrt(static_cast<double>(x.numel()) * scheme.qmax());
+  EXPECT_LE((y.to(at::kDouble) - steps * s).abs().max().item<double>(), 1e-5);
+  expect_close(x.grad(), xd.grad(), 0, "dx");
+  expect_close(quantizer.tensors().scale().grad(), s.grad() * factor, x.numel(), "ds");
+  if (!scheme.symmetric()) {
+    expect_close(quantizer.tensors().zero_point().grad(), z.grad() * factor, x.numel(), "dz");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Schemes, Lsq,
+                         testing::Values(Case{"int8 symmetric tensor", 0.02F, 0},
+                                         Case{"int2 symmetric tensor", 0.7F, 0}, Case{"uint4 affine tensor", 0.3F, 5},
+                                         Case{"uint8 affine tensor", 0.01F, 128},
+                                         Case{"uint4 affine tensor", 0.2F, 6.6F}));
+
+TEST(Lsq, PerChannelEqualsEachChannelAlone) {
+  const at::Tensor x = (sample({3, 4, 5}) * at::tensor({1.0F, 2.0F, 3.0F, 0.5F}).reshape({1, 4, 1})).requires_grad_();
+  const at::Tensor dy = sample({3, 4, 5}, 2);
+  Quantizer whole = quantizing(spec_of("lsq", "int3 symmetric channel:1"), x.detach());
+  whole(x).backward(dy);
+  for (int c = 0; c < 4; ++c) {
+    const at::Tensor part = x.detach().narrow(1, c, 1).contiguous().requires_grad_();
+    Quantizer one = quantizing(spec_of("lsq", "int3 symmetric tensor"), part.detach());
+    one(part).backward(dy.narrow(1, c, 1));
+    EXPECT_TRUE(at::equal(part.grad(), x.grad().narrow(1, c, 1)));
+    const float together = whole.tensors().scale().grad()[c].item<float>();
+    const float alone = one.tensors().scale().grad().item<float>();
+    EXPECT_NEAR(together, alone, std::abs(alone) * 1e-5F + 1e-6F);  // 15 terms in another order
+  }
+}
+
+// LibTorch's learnable kernel where it is right: even zero points, away from ties.
+TEST(Lsq, EqualsLibTorchsKernel) {
+  const at::Tensor x = away_from_ties(sample({4, 5, 6}) * 2, 0.25).requires_grad_();
+  const at::Tensor dy = sample({4, 5, 6}, 2);
+  Quantizer quantizer = learning({"uint4 affine tensor", 0.25F, 6}, Options({{"grad_scaling", 0.0}}));
+  const at::Tensor y = quantizer(x);
+  y.backward(dy);
+  const at::Tensor other = x.detach().clone().requires_grad_();
+  const at::Tensor s = at::full({1}, 0.25F).requires_grad_(), z = at::full({1}, 6.0F).requires_grad_();
+  const at::Tensor theirs = at::_fake_quantize_learnable_per_tensor_affine(other, s, z, 0, 15, 1.0);
+  theirs.backward(dy);
+  EXPECT_TRUE(at::equal(y, theirs));
+  EXPECT_TRUE(at::equal(x.grad(), other.grad()));
+  expect_close(quantizer.tensors().scale().grad(), s.grad().to(at::kDouble), x.numel(), "ds");
+  expect_close(quantizer.tensors().zero_point().grad(), z.grad().to(at::kDouble), x.numel(), "dz");
+}
+
+TEST(Lsq, TurnsANegativeScalePositive) {
+  Quantizer quantizer = learning({"int8 symmetric tensor", -0.5F, 0});
+  quantizer(sample({4}));
+  EXPECT_EQ(quantizer.tensors().scale().item<float>(), 0.5F);
+}
+
+TEST(Lsq, CountsTheWholeTensorWhereAskedTo) {
+  const at::Tensor x = sample({2, 4, 9});
+  const auto gradient = [&](double whole) {
+    const Options options({{"whole_tensor_factor", whole}});
+    Quantizer quantizer = quantizing(spec_of("lsq", "int4 symmetric channel:1", Role::kActivation, options), x);
+    quantizer(x).sum().backward();
+    return quantizer.tensors().scale().grad();
+  };
+  EXPECT_TRUE(at::allclose(gradient(1) * 2, gradient(0)));  // sqrt of 4 channels
+}
+
+TEST(LsqPlus, RefusesASymmetricScheme) {
+  EXPECT_THROW(make_fake_quant(spec_of("lsq_plus", "int8 symmetric tensor")), Error);
+}
+
+}  // namespace
+}  // namespace quench
