@@ -15,13 +15,14 @@ namespace quench {
 namespace {
 
 constexpr std::int64_t kDropBlock = kChunk / 2;
-constexpr std::int64_t kDropSlack = 64;  // words made beyond what was asked for
+constexpr std::int64_t kDropSlack = 128;  // words made beyond what was asked for
 
 #if defined(__AVX512F__) || defined(__AVX2__)
 
 #if defined(__AVX512F__)
 using Wide = __m512i;
 constexpr int kWide = 8;
+#define QUENCH_LANE_ORDER {0, 4, 1, 5, 2, 6, 3, 7}
 QUENCH_LOOP Wide multiply(Wide a, Wide b) { return _mm512_mul_epu32(a, b); }
 QUENCH_LOOP Wide unpack_low(Wide a, Wide b) { return _mm512_unpacklo_epi64(a, b); }
 QUENCH_LOOP Wide unpack_high(Wide a, Wide b) { return _mm512_unpackhi_epi64(a, b); }
@@ -29,6 +30,7 @@ QUENCH_LOOP void store(std::uint32_t* to, Wide a) { _mm512_storeu_si512(to, a); 
 #else
 using Wide = __m256i;
 constexpr int kWide = 4;
+#define QUENCH_LANE_ORDER {0, 2, 1, 3}
 QUENCH_LOOP Wide multiply(Wide a, Wide b) { return _mm256_mul_epu32(a, b); }
 QUENCH_LOOP Wide unpack_low(Wide a, Wide b) { return _mm256_unpacklo_epi64(a, b); }
 QUENCH_LOOP Wide unpack_high(Wide a, Wide b) { return _mm256_unpackhi_epi64(a, b); }
@@ -40,29 +42,44 @@ QUENCH_LOOP Lane64 product(Lane64 a, std::uint64_t b) {
   return reinterpret_cast<Lane64>(multiply(reinterpret_cast<Wide>(a), reinterpret_cast<Wide>(Lane64{} + b)));
 }
 
-// kWide calls from `call` on: 4 kWide words.
-QUENCH_LOOP void drop_words_wide(const DropCoin& coin, std::uint64_t call, std::uint32_t* words) {
-  Lane64 index;
-  for (int lane = 0; lane < kWide; ++lane) index[lane] = call + lane / 2 + (lane % 2) * (kWide / 2);
-  Lane64 c0 = index, c1 = index >> 32, c2 = {}, c3 = {};
-  std::uint32_t key0 = coin.key0, key1 = coin.key1;
-  for (int round = 0; round < kPhiloxRounds; ++round) {
-    const Lane64 a = product(c0, kPhiloxMul0), b = product(c2, kPhiloxMul1);
-    c0 = (b >> 32) ^ c1 ^ key0;
-    c1 = b;
-    c2 = (a >> 32) ^ c3 ^ key1;
-    c3 = a;
-    key0 += kPhiloxWeyl0;
-    key1 += kPhiloxWeyl1;
-  }
-  const Lane64 low = (c0 & 0xffffffffU) | (c1 << 32), high = (c2 & 0xffffffffU) | (c3 << 32);
+struct PhiloxLanes {
+  Lane64 c0, c1, c2, c3;
+};
+
+QUENCH_LOOP PhiloxLanes first_lanes(std::uint64_t call) {
+  const Lane64 index = Lane64 QUENCH_LANE_ORDER + call;
+  return {index, index >> 32, Lane64{}, Lane64{}};
+}
+
+QUENCH_LOOP PhiloxLanes next_lanes(const PhiloxLanes& s, std::uint32_t key0, std::uint32_t key1) {
+  const Lane64 a = product(s.c0, kPhiloxMul0), b = product(s.c2, kPhiloxMul1);
+  return {(b >> 32) ^ s.c1 ^ key0, b, (a >> 32) ^ s.c3 ^ key1, a};
+}
+
+QUENCH_LOOP void store_lanes(const PhiloxLanes& s, std::uint32_t* words) {
+  const Lane64 low = (s.c0 & 0xffffffffU) | (s.c1 << 32), high = (s.c2 & 0xffffffffU) | (s.c3 << 32);
   store(words, unpack_low(reinterpret_cast<Wide>(low), reinterpret_cast<Wide>(high)));
   store(words + 2 * kWide, unpack_high(reinterpret_cast<Wide>(low), reinterpret_cast<Wide>(high)));
 }
 
+// kCalls calls from `call` on. Two vectors at a time: the rounds of one hang on each other.
+constexpr int kCalls = 2 * kWide;
+QUENCH_LOOP void drop_words_wide(const DropCoin& coin, std::uint64_t call, std::uint32_t* words) {
+  PhiloxLanes one = first_lanes(call), two = first_lanes(call + kWide);
+  std::uint32_t key0 = coin.key0, key1 = coin.key1;
+  for (int round = 0; round < kPhiloxRounds; ++round) {
+    one = next_lanes(one, key0, key1);
+    two = next_lanes(two, key0, key1);
+    key0 += kPhiloxWeyl0;
+    key1 += kPhiloxWeyl1;
+  }
+  store_lanes(one, words);
+  store_lanes(two, words + 4 * kWide);
+}
+
 #else
 
-constexpr int kWide = 1;
+constexpr int kCalls = 1;
 QUENCH_LOOP void drop_words_wide(const DropCoin& coin, std::uint64_t call, std::uint32_t* words) {
   const PhiloxWords four = drop_words(coin, call);
   for (int k = 0; k < 4; ++k) words[k] = four.word[k];
@@ -73,7 +90,7 @@ QUENCH_LOOP void drop_words_wide(const DropCoin& coin, std::uint64_t call, std::
 // The words of elements [begin, end): that of element i is words[i - begin / 4 * 4].
 QUENCH_LOOP void fill_words(const DropCoin& coin, std::int64_t begin, std::int64_t end, std::uint32_t* words) {
   const std::int64_t first = begin / 4;
-  for (std::int64_t call = first; call * 4 < end; call += kWide)
+  for (std::int64_t call = first; call * 4 < end; call += kCalls)
     drop_words_wide(coin, static_cast<std::uint64_t>(call), words + (call - first) * 4);
 }
 

@@ -105,8 +105,12 @@ at::Tensor integer_mul(const QTensor& a, const QTensor& b, const Output& y) {
 }
 
 at::Tensor integer_requantize(const QTensor& x, const Output& y) {
-  const Requantizer requantizer(y.arithmetic, {tensor_scale(x), {1.0F}, 1}, output_codes(y.type, y.arithmetic, y.clip));
-  return requantized(centered(x), 0, requantizer, y.type.scheme);
+  // ONNX Runtime dequantizes and quantizes, by table (measured).
+  Arithmetic arithmetic = y.arithmetic;
+  if (arithmetic.rule == Requantize::kMlas) arithmetic.rule = Requantize::kFloat;
+  const AccumulatorStep step{tensor_scale(x), {1.0F}, 1};
+  return requantized(centered(x), 0, Requantizer(arithmetic, step, output_codes(y.type, y.arithmetic, y.clip)),
+                     y.type.scheme);
 }
 
 at::Tensor integer_concat(const std::vector<QTensor>& inputs, std::int64_t axis, const Output& y) {

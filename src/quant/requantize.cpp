@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "quant/rounding.h"
 #include "quench/error.h"
 #include "quench/registry.h"
 
@@ -97,15 +98,15 @@ std::int32_t clamp_real(double code, const OutputCodes& y) {
 }  // namespace
 
 std::int32_t OutputCodes::nearest(float steps) const {
-  return clamp_real(static_cast<double>(std::rint(steps)) + zero_point, *this);
+  return clamp_real(static_cast<double>(round_even(steps)) + zero_point, *this);
 }
 
 std::int32_t OutputCodes::nearest_away(float steps) const {
-  return clamp_real(static_cast<double>(std::round(steps)) + zero_point, *this);
+  return clamp_real(static_cast<double>(round_by(steps, Rounding::kHalfAway)) + zero_point, *this);
 }
 
 std::int32_t OutputCodes::nearest_shifted(float steps) const {
-  return clamp_real(std::rint(steps + static_cast<float>(zero_point)), *this);
+  return clamp_real(round_even(steps + static_cast<float>(zero_point)), *this);
 }
 
 OutputCodes output_codes(const QType& type, const Arithmetic& arithmetic, const Clip& clip) {

@@ -103,10 +103,24 @@ TEST(IntegerConcat, PassesItsOwnTypeAndRequantizesOthers) {
     EXPECT_TRUE(codes.slice(1, 0, 3).equal(a));
     EXPECT_TRUE(codes.slice(1, 3).equal(integer_requantize({b, kB}, out)));
   }
-  // Under mlas and float that is: dequantize, quantize.
-  const at::Tensor expected = quantize_reference(dequantize_reference(b, kB), y);
-  EXPECT_TRUE(integer_requantize({b, kB}, {y, {Requantize::kMlas}, {}}).equal(expected));
-  EXPECT_TRUE(integer_requantize({b, kB}, {y, {Requantize::kFloat}, {}}).equal(expected));
+}
+
+// Under mlas and float: dequantize, quantize.
+TEST(IntegerRequantize, DividesUnderMlas) {
+  const at::Tensor codes = at::arange(256).to(at::kByte);
+  int moved = 0;
+  for (int n = 1; n < 40; ++n)
+    for (int d = 1; d < 40; ++d) {
+      const QType x = type_of("uint8 affine tensor", static_cast<float>(n) / 192.0F, 128);
+      const QType y = type_of("uint8 affine tensor", static_cast<float>(d) / 96.0F, 77);
+      const at::Tensor expected = quantize_reference(dequantize_reference(codes, x), y);
+      ASSERT_TRUE(integer_requantize({codes, x}, {y, {Requantize::kMlas}, {}}).equal(expected)) << n << "/" << d;
+      ASSERT_TRUE(integer_requantize({codes, x}, {y, {Requantize::kFloat}, {}}).equal(expected)) << n << "/" << d;
+      const Requantizer product({Requantize::kMlas}, {x.params.scale[0], {1.0F}, 1}, output_codes(y, {}));
+      for (int code = 0; code < 256; ++code)
+        moved += product(code - 128) != expected.const_data_ptr<std::uint8_t>()[code] ? 1 : 0;
+    }
+  EXPECT_GT(moved, 0);  // a product with s_x/s_y would be another rule
 }
 
 TEST(IntegerClip, ClampsCodesAsValues) {

@@ -1,0 +1,146 @@
+// The fused loops against memory: each kernel beside a copy of the same tensor and beside LibTorch's own operator
+// where there is one. bench_kernels THREADS [ROUNDS] [--cuda]; bench/kernels runs it.
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/affine.h"
+#include "kernels/learned.h"
+#include "kernels/simd.h"
+#include "quench/process.h"
+
+namespace {
+
+using at::Tensor;
+using quench::AffineArgs;
+using quench::QScheme;
+using Work = std::function<void()>;
+
+// `tensors`: how many tensors of the size of x are read and written, once each.
+struct Row {
+  std::string name;
+  double tensors;
+  Work ours;
+  Work torch;  // empty: LibTorch has none
+};
+
+struct Data {
+  explicit Data(at::Device device) {
+    at::manual_seed(0);
+    x = at::randn({16, 64, 112, 112}, device);
+    dy = at::randn_like(x);
+    last = x.contiguous(at::MemoryFormat::ChannelsLast);
+    last_dy = dy.contiguous(at::MemoryFormat::ChannelsLast);
+    scale = at::full({1}, 0.02, x.options());
+    zero = at::zeros({1}, x.options());
+    scales = at::full({64}, 0.02, x.options());
+    zeros = at::zeros({64}, x.options());
+    int_zeros = at::zeros({64}, x.options().dtype(at::kInt));
+  }
+  Tensor x, dy, last, last_dy, scale, zero, scales, zeros, int_zeros;
+  QScheme tensor = QScheme::parse("int8 symmetric tensor"), channel = QScheme::parse("int8 symmetric channel:1");
+  AffineArgs whole{scale, zero, tensor}, each{scales, zeros, channel};
+  Tensor out, dx, ds, dz;
+};
+
+void add_affine(std::vector<Row>& rows, Data& d) {
+  rows.push_back({"fake_quantize, tensor", 2, [&] { d.out = fake_quantize(d.x, d.whole); },
+                  [&] { d.out = at::fake_quantize_per_tensor_affine(d.x, 0.02, 0, -128, 127); }});
+  rows.push_back({"fake_quantize, channel", 2, [&] { d.out = fake_quantize(d.x, d.each); },
+                  [&] { d.out = at::fake_quantize_per_channel_affine(d.x, d.scales, d.int_zeros, 1, -128, 127); }});
+  rows.push_back({"  channels last", 2, [&] { d.out = fake_quantize(d.last, d.each); },
+                  [&] { d.out = at::fake_quantize_per_channel_affine(d.last, d.scales, d.int_zeros, 1, -128, 127); }});
+  rows.push_back({"fake_quantize + mask", 2.25, [&] { fake_quantize_masked(d.x, d.whole, d.out, d.dx); },
+                  [&] { at::fake_quantize_per_tensor_affine_cachemask(d.x, 0.02, 0, -128, 127); }});
+  rows.push_back({"quantize_codes", 2, [&] { d.out = quantize_codes(d.x, d.whole); }, {}});
+  rows.push_back(
+      {"lsq_backward, tensor", 3, [&] { lsq_backward(d.dy, d.x, d.whole, d.dx, d.ds, d.dz); },
+       [&] { at::_fake_quantize_learnable_per_tensor_affine_backward(d.dy, d.x, d.scale, d.zero, -128, 127); }});
+  rows.push_back(
+      {"lsq_backward, channel", 3, [&] { lsq_backward(d.dy, d.x, d.each, d.dx, d.ds, d.dz); },
+       [&] { at::_fake_quantize_learnable_per_channel_affine_backward(d.dy, d.x, d.scales, d.zeros, 1, -128, 127); }});
+  rows.push_back({"  channels last", 3, [&] { lsq_backward(d.last_dy, d.last, d.each, d.dx, d.ds, d.dz); },
+                  [&] {
+                    at::_fake_quantize_learnable_per_channel_affine_backward(d.last_dy, d.last, d.scales, d.zeros, 1,
+                                                                             -128, 127);
+                  }});
+}
+
+void add_learned(std::vector<Row>& rows, Data& d) {
+  const quench::DropKey key{1, 2, 3};
+  const quench::PactClip clip{-2.0F, 2.0F};
+  rows.push_back({"dsq_backward", 3, [&] { d.dx = dsq_backward(d.dy, d.x, d.whole, 0.4); }, {}});
+  rows.push_back({"pact_forward", 2, [=, &d] { d.out = pact_forward(d.x, clip, d.whole); }, {}});
+  rows.push_back({"pact_backward", 3, [=, &d] { pact_backward(d.dy, d.x, clip, d.whole, d.dx, d.ds, d.dz); }, {}});
+  rows.push_back({"adaround_forward", 3, [&] { d.out = adaround_forward(d.x, d.dy, d.whole); }, {}});
+  rows.push_back({"adaround_backward", 4, [&] { d.dx = adaround_backward(d.dy, d.x, d.dy, d.whole); }, {}});
+  rows.push_back({"qdrop_forward", 2, [=, &d] { d.out = qdrop_forward(d.x, d.whole, 0.5, key); }, {}});
+  rows.push_back({"qdrop_backward", 3, [=, &d] { qdrop_backward(d.dy, d.x, d.whole, 0.5, key, d.dx, d.ds); }, {}});
+}
+
+double milliseconds(const Work& work, bool cuda) {
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  const auto start = now();
+  work();
+  if (cuda) at::empty({1}, at::kCUDA).fill_(0).item();  // waits for the stream
+  return std::chrono::duration<double, std::milli>(now() - start).count();
+}
+
+double median(std::vector<double> times) {
+  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
+  return times[times.size() / 2];
+}
+
+// Kernel, copy and LibTorch take turns, so that a noisy neighbour meets all three.
+void measure(const Row& row, Data& d, int rounds) {
+  const bool cuda = d.x.is_cuda();
+  std::vector<double> ours, copies, torch;
+  Tensor copy = at::empty_like(d.x);
+  for (int round = 0; round < rounds + 2; ++round) {  // two to warm up
+    const double a = milliseconds(row.ours, cuda), b = milliseconds([&] { copy.copy_(d.x); }, cuda),
+                 c = row.torch ? milliseconds(row.torch, cuda) : 0.0;
+    if (round < 2) continue;
+    ours.push_back(a);
+    copies.push_back(b);
+    torch.push_back(c);
+  }
+  const double bytes = 4.0 * static_cast<double>(d.x.numel());
+  const double speed = row.tensors * bytes / median(ours) / 1e6, copy_speed = 2.0 * bytes / median(copies) / 1e6;
+  std::printf("%-24s%9.2f%9.2f%9.1f%8.2f%10.2f", row.name.c_str(), *std::min_element(ours.begin(), ours.end()),
+              median(ours), speed, speed / copy_speed, median(copies));
+  if (row.torch)
+    std::printf("%10.2f%8.2f\n", median(torch), median(torch) / median(ours));
+  else
+    std::printf("%10s%8s\n", "-", "-");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool cuda = argc > 1 && std::strcmp(argv[argc - 1], "--cuda") == 0;
+  if (argc - (cuda ? 1 : 0) < 2) {
+    std::fprintf(stderr, "usage: %s THREADS [ROUNDS] [--cuda]\n", argv[0]);
+    return 1;
+  }
+  quench::keep_large_blocks();
+  const int threads = std::atoi(argv[1]), rounds = argc - (cuda ? 1 : 0) > 2 ? std::atoi(argv[2]) : 15;
+  at::set_num_threads(threads);
+  const c10::InferenceMode no_grad;
+  Data data(cuda ? at::kCUDA : at::kCPU);
+  std::vector<Row> rows;
+  add_affine(rows, data);
+  add_learned(rows, data);
+  std::printf("16x64x112x112 float32, %s\n",
+              cuda ? "CUDA" : (std::to_string(threads) + " threads, " + quench::kernel_isa()).c_str());
+  std::printf("%-24s%9s%9s%9s%8s%10s%10s%8s\n", "kernel", "best ms", "ms", "GB/s", "of copy", "copy ms", "torch ms",
+              "faster");
+  for (const Row& row : rows) measure(row, data, rounds);
+  return 0;
+}
