@@ -1,8 +1,33 @@
+// The CUDA half of the tables, or the error that says that there is none.
 #include "kernels/table.h"
 #include "quench/error.h"
+
+#ifdef QUENCH_WITH_CUDA
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAStream.h>
+#include <cuda_runtime_api.h>
+
+#include "kernels/cuda_place.h"
+
+namespace quench {
+
+CUstream_st* cuda_stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
+
+CudaScratch::CudaScratch(std::size_t bytes) : memory_(c10::cuda::CUDACachingAllocator::raw_alloc(bytes)) {}
+CudaScratch::~CudaScratch() { c10::cuda::CUDACachingAllocator::raw_delete(memory_); }
+
+void check_cuda(int code, const char* what) {
+  QUENCH_CHECK(code == cudaSuccess, what, " failed on CUDA: ", cudaGetErrorString(static_cast<cudaError_t>(code)));
+}
+
+}  // namespace quench
+
+#else
 
 namespace quench {
 
 const Kernels& cuda_kernels() { fail("this build of quench has no CUDA kernels: configure it with QUENCH_CUDA=ON"); }
 
 }  // namespace quench
+
+#endif

@@ -1,6 +1,7 @@
 #include "kernels/job.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/DeviceGuard.h>
 
 #include "kernels/layout.h"
 #include "quench/error.h"
@@ -13,6 +14,7 @@ struct Job::State {
   const QScheme* scheme;
   bool moved = false;
   AffineView view;
+  c10::OptionalDeviceGuard device;  // CUDA kernels run where the tensor lies
 };
 
 namespace {
@@ -36,6 +38,7 @@ Job::Job(const at::Tensor& x, const AffineArgs& args) : state_(std::make_unique<
   State& s = *state_;
   QUENCH_CHECK(x.scalar_type() == at::kFloat || x.scalar_type() == at::kInt, "the fused quantizers take float32");
   s.original = x;
+  if (x.is_cuda()) s.device.reset_device(x.device());
   s.scheme = &args.scheme;
   s.given_scale = args.scale;
   s.given_zero = args.zero_point;
