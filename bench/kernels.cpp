@@ -74,7 +74,7 @@ void add_affine(std::vector<Row>& rows, Data& d) {
 }
 
 void add_learned(std::vector<Row>& rows, Data& d) {
-  const quench::DropKey key{1, 2, 3};
+  const quench::RandomKey key{1, 2, 3};
   const quench::PactClip clip{-2.0F, 2.0F};
   rows.push_back({"dsq_backward", 3, [&] { d.dx = dsq_backward(d.dy, d.x, d.whole, 0.4); }, {}});
   rows.push_back({"pact_forward", 2, [=, &d] { d.out = pact_forward(d.x, clip, d.whole); }, {}});

@@ -6,6 +6,7 @@
 
 #include "fake_quant/affine_rule.h"
 #include "fake_quant/gradient.h"
+#include "kernels/layout.h"
 #include "kernels/learned.h"
 #include "quench/fake_quant.h"
 
@@ -14,25 +15,16 @@ namespace {
 
 constexpr double kGamma = -0.1, kZeta = 1.1;
 
-// Scales with the rank of the weight.
-at::Tensor spread(const at::Tensor& scale, const at::Tensor& weight, const QScheme& scheme) {
-  if (scale.numel() == 1) return scale.reshape({});
-  const int axis = scheme.axis_of(static_cast<int>(weight.dim()));
-  if (scheme.granularity() == Granularity::kGroup) return at::repeat_interleave(scale, scheme.group(), axis);
-  std::vector<std::int64_t> shape(static_cast<std::size_t>(weight.dim()), 1);
-  shape[static_cast<std::size_t>(axis)] = scale.numel();
-  return scale.reshape(shape);
-}
-
 at::Tensor quotient(const at::Tensor& weight, const AffineArgs& args) {
-  const at::Tensor scale = spread(args.scale.detach(), weight, args.scheme);
+  const at::Tensor scale = spread_scales(args.scale.detach(), weight, args.scheme);
   return args.by == QuantizeBy::kDivision ? weight / scale : weight * at::reciprocal(scale);
 }
 
 at::Tensor hard_rounding(const at::Tensor& weight, const at::Tensor& alpha, const AffineArgs& args) {
-  const at::Tensor zero = spread(args.zero_point.detach(), weight, args.scheme);
+  const at::Tensor zero = spread_scales(args.zero_point.detach(), weight, args.scheme);
   const at::Tensor code = at::floor(quotient(weight, args)) + (alpha >= 0).to(at::kFloat) + zero;
-  return (code.clamp(args.scheme.qmin(), args.scheme.qmax()) - zero) * spread(args.scale.detach(), weight, args.scheme);
+  return (code.clamp(args.scheme.qmin(), args.scheme.qmax()) - zero) *
+         spread_scales(args.scale.detach(), weight, args.scheme);
 }
 
 class AdaRound : public FakeQuant {

@@ -20,15 +20,14 @@ class Qdrop : public FakeQuant {
     const at::Tensor& scale = tensors.scale();
     write_in_place(scale, scale.detach().abs().clamp_min(kScaleFloor));
     const at::Tensor zero = tensors.zero_point().detach().clone();
-    const DropKey drop{key.seed, key.node, key.step};
     return apply_rule({x, scale}, {.forward =
                                        [&, this](const Tensors& in) {
-                                         return qdrop_forward(in[0], {in[1], zero, scheme(), spec().by}, prob_, drop);
+                                         return qdrop_forward(in[0], {in[1], zero, scheme(), spec().by}, prob_, key);
                                        },
-                                   .backward = [scheme = scheme(), by = spec().by, prob = prob_, drop](
+                                   .backward = [scheme = scheme(), by = spec().by, prob = prob_, key](
                                                    const at::Tensor& dy, const Tensors& saved) -> Tensors {
                                      at::Tensor dx, ds;
-                                     qdrop_backward(dy, saved[0], {saved[1], saved[2], scheme, by}, prob, drop, dx, ds);
+                                     qdrop_backward(dy, saved[0], {saved[1], saved[2], scheme, by}, prob, key, dx, ds);
                                      return {dx, ds};
                                    },
                                    .save = [&](const Tensors& in, const at::Tensor&) -> Tensors {

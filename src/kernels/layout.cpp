@@ -51,4 +51,13 @@ at::Tensor axis_from_end(const at::Tensor& x, const QScheme& scheme) {
   return x.movedim(-1, scheme.axis_of(static_cast<int>(x.dim())));
 }
 
+at::Tensor spread_scales(const at::Tensor& scale, const at::Tensor& x, const QScheme& scheme) {
+  if (scale.numel() == 1) return scale.reshape({});
+  const int axis = scheme.axis_of(static_cast<int>(x.dim()));
+  if (scheme.granularity() == Granularity::kGroup) return at::repeat_interleave(scale, scheme.group(), axis);
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(x.dim()), 1);
+  shape[static_cast<std::size_t>(axis)] = scale.numel();
+  return scale.reshape(shape);
+}
+
 }  // namespace quench

@@ -26,4 +26,7 @@ bool needs_move(const at::Tensor& x, const QScheme& scheme);
 at::Tensor axis_to_end(const at::Tensor& x, const QScheme& scheme);
 at::Tensor axis_from_end(const at::Tensor& x, const QScheme& scheme);
 
+// Scales (or zero points) with the rank of x, for arithmetic that broadcasts.
+at::Tensor spread_scales(const at::Tensor& scale, const at::Tensor& x, const QScheme& scheme);
+
 }  // namespace quench

@@ -63,7 +63,7 @@ at::Tensor adaround_backward_by(const at::Tensor& dy, const at::Tensor& w, const
   return job.result(dalpha);
 }
 
-DropCoin coin_of(double prob, const DropKey& key) {
+DropCoin coin_of(double prob, const RandomKey& key) {
   QUENCH_CHECK(prob >= 0.0 && prob <= 1.0, "a probability lies between 0 and 1, not ", prob);
   return drop_coin(key.seed, key.node, key.step, prob);
 }
@@ -130,18 +130,18 @@ at::Tensor adaround_backward_ref(const at::Tensor& dy, const at::Tensor& w, cons
   return adaround_backward_by(dy, w, alpha, args, true);
 }
 
-at::Tensor qdrop_forward(const at::Tensor& x, const AffineArgs& args, double prob, const DropKey& key) {
+at::Tensor qdrop_forward(const at::Tensor& x, const AffineArgs& args, double prob, const RandomKey& key) {
   return qdrop_forward_by(x, args, coin_of(prob, key), false);
 }
-at::Tensor qdrop_forward_ref(const at::Tensor& x, const AffineArgs& args, double prob, const DropKey& key) {
+at::Tensor qdrop_forward_ref(const at::Tensor& x, const AffineArgs& args, double prob, const RandomKey& key) {
   return qdrop_forward_by(x, args, coin_of(prob, key), true);
 }
-void qdrop_backward(const at::Tensor& dy, const at::Tensor& x, const AffineArgs& args, double prob, const DropKey& key,
-                    at::Tensor& dx, at::Tensor& ds) {
+void qdrop_backward(const at::Tensor& dy, const at::Tensor& x, const AffineArgs& args, double prob,
+                    const RandomKey& key, at::Tensor& dx, at::Tensor& ds) {
   qdrop_backward_by(dy, x, args, coin_of(prob, key), {dx, ds}, false);
 }
 void qdrop_backward_ref(const at::Tensor& dy, const at::Tensor& x, const AffineArgs& args, double prob,
-                        const DropKey& key, at::Tensor& dx, at::Tensor& ds) {
+                        const RandomKey& key, at::Tensor& dx, at::Tensor& ds) {
   qdrop_backward_by(dy, x, args, coin_of(prob, key), {dx, ds}, true);
 }
 

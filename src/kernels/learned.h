@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/affine.h"
+#include "quench/random_key.h"
 
 namespace quench {
 
@@ -34,14 +35,11 @@ at::Tensor adaround_backward_ref(const at::Tensor& dy, const at::Tensor& w, cons
 
 // QDrop (numerics 5.11): each element is quantized with probability `prob`, decided by Philox on its place in
 // memory; the backward pass makes the same numbers again, so that nothing is kept.
-struct DropKey {
-  std::uint64_t seed = 0, node = 0, step = 0;
-};
-at::Tensor qdrop_forward(const at::Tensor& x, const AffineArgs& args, double prob, const DropKey& key);
-void qdrop_backward(const at::Tensor& dy, const at::Tensor& x, const AffineArgs& args, double prob, const DropKey& key,
-                    at::Tensor& dx, at::Tensor& ds);
-at::Tensor qdrop_forward_ref(const at::Tensor& x, const AffineArgs& args, double prob, const DropKey& key);
+at::Tensor qdrop_forward(const at::Tensor& x, const AffineArgs& args, double prob, const RandomKey& key);
+void qdrop_backward(const at::Tensor& dy, const at::Tensor& x, const AffineArgs& args, double prob,
+                    const RandomKey& key, at::Tensor& dx, at::Tensor& ds);
+at::Tensor qdrop_forward_ref(const at::Tensor& x, const AffineArgs& args, double prob, const RandomKey& key);
 void qdrop_backward_ref(const at::Tensor& dy, const at::Tensor& x, const AffineArgs& args, double prob,
-                        const DropKey& key, at::Tensor& dx, at::Tensor& ds);
+                        const RandomKey& key, at::Tensor& dx, at::Tensor& ds);
 
 }  // namespace quench

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "fake_quant/samples.h"
+#include "quant/reference.h"
 
 namespace quench {
 namespace {
@@ -30,6 +31,21 @@ TEST(Fixed, EqualsLibTorchPerChannel) {
     theirs.backward(dy);
     EXPECT_TRUE(at::equal(y, theirs));
     EXPECT_TRUE(at::equal(x.grad(), other.grad()));
+  }
+}
+
+TEST(Fixed, SaturatesInFp8AsTheReferenceDoes) {
+  for (const char* text : {"e4m3fn tensor", "e5m2 tensor", "e4m3fn channel:1", "e5m2 group:1:5"}) {
+    const QScheme scheme = QScheme::parse(text);
+    const at::Tensor x = (sample({4, 5, 6}) * 2).requires_grad_(), dy = sample({4, 5, 6}, 2);
+    Quantizer quantizer = quantizing(spec_of("fixed", text), x.detach() * 0.5F);  // half of the tails saturate
+    const at::Tensor y = quantizer(x), scale = quantizer.tensors().scale().flatten();
+    y.backward(dy);
+    const std::vector<float> scales(scale.data_ptr<float>(), scale.data_ptr<float>() + scale.numel());
+    const QType type{scheme, {scales, std::vector<std::int32_t>(scales.size(), 0)}};
+    EXPECT_TRUE(at::equal(y, fake_quantize_reference(x.detach(), type, QuantizeBy::kReciprocal))) << text;
+    EXPECT_GT((x.grad() == 0).sum().item<int>(), 0) << text;
+    EXPECT_TRUE(at::equal(x.grad(), at::where(x.grad() == 0, at::zeros({}), dy))) << text;
   }
 }
 

@@ -125,7 +125,7 @@ TEST(FastKernels, QDropEqualsThePlainLoop) {
   everywhere([](const Setting& s, const AffineArgs& args) {
     const Tensor dy = at::randn(s.x.sizes());
     for (const double prob : {0.0, 0.5, 1.0}) {
-      const DropKey key{.seed = 3, .node = 4, .step = 5};
+      const RandomKey key{.seed = 3, .node = 4, .step = 5};
       EXPECT_TRUE(same_bits(qdrop_forward(s.x, args, prob, key), qdrop_forward_ref(s.x, args, prob, key)));
       for (const Tensor& x : {s.x, s.x.nan_to_num(0.7)}) {
         Tensor dx, ds, plain_dx, plain_ds;
