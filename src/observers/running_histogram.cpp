@@ -125,7 +125,7 @@ void RunningHistogram::resample(std::size_t entry, float low, float high) {
   const double relaxed = low + rate * bins() * fine;  // only the upper end: a one-sided minimum stays at 0
   const bool on_grid = rate <= kMostDownsample && relaxed <= std::numeric_limits<float>::max();
   const std::vector<double> old(row(entry), row(entry) + bins());
-  std::fill_n(row(entry), bins(), 0.0);
+  std::fill_n(own_row(entry), bins(), 0.0);
   low_[entry] = low;
   high_[entry] = on_grid ? std::max(high, static_cast<float>(relaxed)) : high;
   const double offset = on_grid ? std::round((old_low - low) / fine) : 0.0;
@@ -134,10 +134,10 @@ void RunningHistogram::resample(std::size_t entry, float low, float high) {
     if (old[static_cast<std::size_t>(i)] == 0) continue;
     if (on_grid) {
       const double from = (offset + static_cast<double>(i) * spec_.upsample) / rate;
-      spread(row(entry), bins(), from, from + spec_.upsample / rate, old[static_cast<std::size_t>(i)]);
+      spread(own_row(entry), bins(), from, from + spec_.upsample / rate, old[static_cast<std::size_t>(i)]);
     } else {
       const double centre = old_low + (old_high - old_low) * (i + 0.5) / bins();
-      row(entry)[std::max(bin_of(static_cast<float>(centre), target), 0)] += old[static_cast<std::size_t>(i)];
+      own_row(entry)[std::max(bin_of(static_cast<float>(centre), target), 0)] += old[static_cast<std::size_t>(i)];
     }
   }
 }
@@ -157,10 +157,10 @@ void RunningHistogram::merge(const RunningHistogram& other) {
     for (int i = 0; i < bins(); ++i) {
       const double mass = other.row(c)[i];
       if (same || own == 0) {
-        row(c)[i] += mass;
+        own_row(c)[i] += mass;
       } else if (mass > 0) {
         const double from = (other.low_[c] + theirs * i - low_[c]) / own;
-        spread(row(c), bins(), from, from + theirs / own, mass);
+        spread(own_row(c), bins(), from, from + theirs / own, mass);
       }
     }
   }

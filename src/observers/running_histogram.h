@@ -40,7 +40,7 @@ class RunningHistogram {
   void restore(const State& state, std::size_t entries);
 
  private:
-  double* row(std::size_t entry) { return counts_.data() + entry * static_cast<std::size_t>(spec_.bins); }
+  double* own_row(std::size_t entry) { return counts_.data() + entry * static_cast<std::size_t>(spec_.bins); }
   void grow(std::size_t entry, float low, float high);
   void resample(std::size_t entry, float low, float high);
   void start(const std::vector<float>& low, const std::vector<float>& high);

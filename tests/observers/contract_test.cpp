@@ -21,7 +21,7 @@ class EveryObserver : public testing::TestWithParam<std::string> {
   Options options() const {
     Options options;
     for (const OptionInfo& one : entry().options)
-      if (one.name == "bins") options.set(one.name, 64.0);
+      if (one.name == "bins") options.set(one.name, 160.0);
     for (const OptionInfo& one : entry().options)
       if (const auto* number = std::get_if<double>(&one.fallback); number != nullptr && std::isnan(*number))
         options.set(one.name, 0.05);

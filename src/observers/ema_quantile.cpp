@@ -1,0 +1,80 @@
+// ema_quantile: each batch is clipped where the given share of its magnitudes lies below; the ranges are
+// averaged over the batches. Numerics 6.3.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "kernels/statistics.h"
+#include "observers/range.h"
+#include "observers/running_histogram.h"
+#include "quench/error.h"
+
+namespace quench {
+namespace {
+
+std::vector<OptionInfo> ema_quantile_options() {
+  std::vector<OptionInfo> all = {{"threshold", 0.99999, "share of the magnitudes that is kept"},
+                                 RunningHistogram::bins_option()};
+  for (const OptionInfo& one : MovingRange::options()) all.push_back(one);
+  return all;
+}
+
+class EmaQuantile : public Observer {
+ public:
+  EmaQuantile(const QScheme& scheme, const Options& options)
+      : Observer(scheme), options_(options), threshold_(options.number("threshold")), range_(options) {
+    QUENCH_CHECK(threshold_ > 0 && threshold_ <= 1, "threshold is a share between 0 and 1, not ", threshold_);
+    (void)RunningHistogram(options);  // the number of bins makes sense
+  }
+
+ protected:
+  void add(const at::Tensor& x, const TensorRange& range) override {
+    RunningHistogram magnitudes(options_, true);  // of this batch alone
+    magnitudes.add(x, scheme(), range);
+    TensorRange clipped = range;
+    for (std::size_t c = 0; c < entries(); ++c) {
+      const float clip = clip_value(magnitudes, c);
+      clipped.min[c] = std::max(range.min[c], -clip);
+      clipped.max[c] = std::min(range.max[c], clip);
+      // Where nothing of one sign is left, the clip is the end.
+      clipped.min[c] = std::min(clipped.min[c], clipped.max[c]);
+    }
+    range_.add(clipped);
+  }
+
+  QParams compute() const override { return qparams_of_range(scheme(), range_.range().min, range_.range().max); }
+  void add_all(const Observer& other) override {
+    range_.merge(static_cast<const EmaQuantile&>(other).range_, batches(), other.batches());
+  }
+  void clear() override { range_.clear(); }
+  State save() const override {
+    State state;
+    range_.save(state);
+    return state;
+  }
+  void restore(const State& state) override { range_.restore(state, entries()); }
+
+ private:
+  // The centre of the first bin where the cumulated count reaches its share; the whole range if none does.
+  float clip_value(const RunningHistogram& magnitudes, std::size_t entry) const {
+    const double wanted = threshold_ * magnitudes.total(entry);
+    const double* counts = magnitudes.row(entry);
+    double sum = 0;
+    for (int i = 0; i < magnitudes.bins(); ++i) {
+      sum += counts[i];
+      if (sum >= wanted) return static_cast<float>((i + 0.5) * magnitudes.width(entry));
+    }
+    return magnitudes.high()[entry];
+  }
+
+  Options options_;
+  double threshold_;
+  MovingRange range_;
+};
+
+}  // namespace
+
+QUENCH_REGISTER_ITEM(ObserverEntry, "ema_quantile", "moving average of where a share of each batch's magnitudes lies",
+                     {new_observer<EmaQuantile>, ema_quantile_options()})
+
+}  // namespace quench

@@ -1,0 +1,65 @@
+// pot_mode: each batch votes for a power-of-two step (min_max_floor's); the one with most votes wins, ties go to
+// the smallest exponent: Vitis' activations. Numerics 6.10.
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <map>
+
+#include "observers/state.h"
+#include "observers/vitis.h"
+#include "quench/error.h"
+
+namespace quench {
+namespace {
+
+class PotMode : public Observer {
+ public:
+  PotMode(const QScheme& scheme, const Options& options)
+      : Observer(scheme), rule_(vitis_rule(scheme, options.word("type"))) {}
+
+ protected:
+  void add(const at::Tensor& x, const TensorRange& range) override {
+    ExponentErrors errors(rule_);
+    errors.add(x, range.min[0], range.max[0]);
+    ++votes_[errors.best()];
+  }
+
+  QParams compute() const override {
+    auto most = votes_.begin();
+    for (auto one = votes_.begin(); one != votes_.end(); ++one)
+      if (one->second > most->second) most = one;
+    return qparams_of_scale(scheme(), {std::ldexp(1.0F, -static_cast<int>(most->first))}, {0.0F});
+  }
+
+  void add_all(const Observer& other) override {
+    for (const auto& [exponent, count] : static_cast<const PotMode&>(other).votes_) votes_[exponent] += count;
+  }
+  void clear() override { votes_.clear(); }
+
+  State save() const override {
+    std::vector<std::int64_t> exponents, counts;
+    for (const auto& [exponent, count] : votes_) {
+      exponents.push_back(exponent);
+      counts.push_back(count);
+    }
+    return {{"exponents", state_of(exponents)}, {"votes", state_of(counts)}};
+  }
+
+  void restore(const State& state) override {
+    const std::vector<std::int64_t> exponents = integers_of(state, "exponents"), counts = integers_of(state, "votes");
+    QUENCH_CHECK(!exponents.empty() && exponents.size() == counts.size(), exponents.size(), " exponents with ",
+                 counts.size(), " votes");
+    for (std::size_t i = 0; i < exponents.size(); ++i) votes_[exponents[i]] = counts[i];
+  }
+
+ private:
+  VitisRule rule_;
+  std::map<std::int64_t, std::int64_t> votes_;
+};
+
+}  // namespace
+
+QUENCH_REGISTER_ITEM(ObserverEntry, "pot_mode", "Vitis' activations: batches vote for a power-of-two step",
+                     {new_observer<PotMode>, {vitis_type_option("tensor")}, false, false, true, false})
+
+}  // namespace quench

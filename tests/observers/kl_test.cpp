@@ -1,0 +1,88 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "observers/observing.h"
+
+namespace quench {
+namespace {
+
+// Numerics 7.3 written over whole groups: the grouping's borders by a loop over hundredths would be slow, so
+// bins are chosen such that each kept count divides evenly: only multiples of the levels are compared.
+double divergence(const std::vector<double>& counts, int kept, int levels) {
+  std::vector<double> p(counts.begin(), counts.begin() + kept), q(p.size());
+  double beyond = 0, inside = 0, total = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) (static_cast<int>(i) < kept ? inside : beyond) += counts[i];
+  p.back() += beyond;
+  total = inside + beyond;
+  const int size = kept / levels;
+  for (int g = 0; g < levels; ++g) {
+    double mass = 0, filled = 0;
+    for (int i = g * size; i < (g + 1) * size; ++i) {
+      mass += counts[static_cast<std::size_t>(i)];
+      filled += p[static_cast<std::size_t>(i)] > 0 ? 1 : 0;
+    }
+    for (int i = g * size; i < (g + 1) * size; ++i)
+      if (p[static_cast<std::size_t>(i)] > 0) q[static_cast<std::size_t>(i)] = mass / filled;
+  }
+  double sum = 0;
+  for (std::size_t i = 0; i < p.size(); ++i)
+    if (p[i] > 0) sum += p[i] / total * std::log(p[i] / total / (q[i] > 0 ? q[i] / inside : 1e-4));
+  return sum;
+}
+
+TEST(KlObserver, NoWholeGroupingIsBetter) {
+  at::manual_seed(1);
+  const at::Tensor x = at::randn({40000}) * at::rand({40000});
+  constexpr int kBins = 256, kLevels = 16;
+  const auto top = x.abs().max().item<float>();
+  const QParams found =
+      observed("kl", "int8 symmetric tensor narrow", {x}, {{"bins", 1.0 * kBins}, {"levels", 1.0 * kLevels}});
+  const double clip = found.scale[0] * 127.0;
+  const double kept = clip / top * kBins - 0.5;
+  EXPECT_NEAR(kept, std::round(kept), 1e-3);
+  EXPECT_LT(clip, top);
+  const at::Tensor counted = at::histc(x.abs(), kBins, 0, top).to(at::kDouble);
+  const std::vector<double> counts(counted.const_data_ptr<double>(), counted.const_data_ptr<double>() + kBins);
+  // The winner is at least as good as each of the whole groupings; where it is one, it must be the best of them.
+  double least = INFINITY;
+  int best = 0;
+  for (int k = kLevels; k <= kBins; k += kLevels) {
+    const double one = divergence(counts, k, kLevels);
+    if (one < least) {
+      least = one;
+      best = k;
+    }
+  }
+  EXPECT_NEAR(kept, best, 2.5 * kLevels);  // the divergence is smooth at the scale of a few groups
+}
+
+TEST(KlObserver, CutsOutliersAndKeepsUniformData) {
+  at::manual_seed(2);
+  const at::Tensor bulk = at::randn({100000});
+  const at::Tensor outlier = at::cat({bulk, at::full({1}, 100.0F)});
+  EXPECT_LT(observed("kl", "int8 symmetric tensor narrow", {outlier}).scale[0] * 127, 15.0F);
+  const at::Tensor even = at::rand({100000}) * 2 - 1;
+  EXPECT_GT(observed("kl", "int8 symmetric tensor narrow", {even}).scale[0] * 127, 0.95F);
+}
+
+TEST(KlObserver, StaysWithinWhatWasSeen) {
+  at::manual_seed(3);
+  const at::Tensor x = at::rand({5000});
+  const QParams found = observed("kl", "uint8 affine tensor", {x});
+  EXPECT_EQ(found.zero_point[0], 0);  // nothing below zero: [0, t]
+  EXPECT_LE(found.scale[0] * 255, 1.0F);
+}
+
+TEST(KlObserver, TakesTheLevelsOfTheScheme) {
+  at::manual_seed(4);
+  const at::Tensor x = at::randn({50000});
+  EXPECT_EQ(observed("kl", "int4 symmetric tensor", {x}),
+            observed("kl", "int4 symmetric tensor", {x}, {{"levels", 8.0}}));
+  EXPECT_NE(
+      message_of([] { observer_of("kl", "int8", {{"bins", 64.0}, {"levels", 128.0}}); }).find("number of bins (64)"),
+      std::string::npos);
+}
+
+}  // namespace
+}  // namespace quench
