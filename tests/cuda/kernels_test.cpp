@@ -119,7 +119,7 @@ TEST(CudaKernels, PactEqualsThePlainLoop) {
 
 TEST(CudaKernels, QDropEqualsThePlainLoop) {
   NEEDS_CUDA();
-  const DropKey key{.seed = 3, .node = 4, .step = 5};
+  const RandomKey key{.seed = 3, .node = 4, .step = 5};
   everywhere([&](const Both& b) {
     const Tensor x = b.x.nan_to_num(0.7);
     EXPECT_TRUE(same(qdrop_forward(b.cuda_x, b.cuda_args, 0.5, key), qdrop_forward_ref(b.x, b.args, 0.5, key)));

@@ -56,9 +56,9 @@ TEST(PlainKernels, LsqBackwardIsTheThreeSums) {
   const at::Tensor below = c.code().lt(0), above = c.code().gt(15);
   const at::Tensor slope = at::where(below, 0 - c.z(), at::where(above, 15 - c.z(), c.v().round() - c.v()));
   // The slope is formed in float32 (half an ulp of 1), the sum of 21 terms in float64, the result rounded once.
-  EXPECT_TRUE(at::allclose(ds.to(at::kDouble), (c.dy * slope).sum({0, 2}), 1e-6, 1e-6));
-  EXPECT_TRUE(
-      at::allclose(dz.to(at::kDouble), -(c.dy.to(at::kDouble) * ~c.inside()).sum({0, 2}) * c.scale, 1e-6, 1e-6));
+  EXPECT_TRUE(at::allclose(ds.to(at::kDouble), (c.dy * slope).sum(at::IntArrayRef({0, 2})), 1e-6, 1e-6));
+  EXPECT_TRUE(at::allclose(dz.to(at::kDouble),
+                           -(c.dy.to(at::kDouble) * ~c.inside()).sum(at::IntArrayRef({0, 2})) * c.scale, 1e-6, 1e-6));
 }
 
 TEST(PlainKernels, DsqRoundsAsItsFormulaDoesAndHasItsSlope) {
