@@ -1,7 +1,7 @@
 // Which bin of a histogram a value falls into: the one definition, in float32.
 #pragma once
 
-#include <limits>
+#include "core/host_device.h"
 
 namespace quench {
 
@@ -16,11 +16,12 @@ struct Bins {
 // A range narrower than this is one point: it is far below the floor of every scale (2^-23), and its factor
 // would overflow.
 constexpr float kNarrowestRange = 1e-30F;
+constexpr float kLargestFloat = 3.402823466e38F;
 
-inline Bins bins_over(float low, float high, int bins) {
+QUENCH_HD inline Bins bins_over(float low, float high, int bins) {
   Bins result{low, high, 1.0F, low, 0.0F, static_cast<float>(bins - 1)};
   float width = high - low;
-  if (width > std::numeric_limits<float>::max()) {
+  if (width > kLargestFloat) {
     result.shrink = 0.5F;
     result.shrunk_low = low * 0.5F;
     width = high * 0.5F - result.shrunk_low;
@@ -30,7 +31,7 @@ inline Bins bins_over(float low, float high, int bins) {
 }
 
 // -1 outside.
-inline int bin_of(float x, const Bins& bins) {
+QUENCH_HD inline int bin_of(float x, const Bins& bins) {
   if (!(x >= bins.low && x <= bins.high)) return -1;
   const float place = (x * bins.shrink - bins.shrunk_low) * bins.factor;
   return static_cast<int>(place < bins.last ? place : bins.last);
