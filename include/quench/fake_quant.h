@@ -116,7 +116,8 @@ class Quantizer {
 
   at::Tensor operator()(const at::Tensor& x, const RandomKey& key = {});
   QuantFlags flags;
-  void calibrated();  // takes the observer's result over: once, when calibration ends
+  void to(const std::string& device);  // "cpu", "cuda": its tensors; they keep their identity
+  void calibrated();                   // takes the observer's result over: once, when calibration ends
 
   const FakeQuantSpec& spec() const;
   Observer* observer() const;

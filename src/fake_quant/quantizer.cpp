@@ -46,6 +46,10 @@ at::Tensor Quantizer::operator()(const at::Tensor& x, const RandomKey& key) {
   return run_fake_quant(*state_->algorithm, x, state_->tensors, {flags, state_->observer.get(), key});
 }
 
+void Quantizer::to(const std::string& device) {
+  for (at::Tensor& tensor : state_->tensors.all) tensor.set_data(tensor.detach().to(c10::Device(device)));
+}
+
 void Quantizer::calibrated() {
   QUENCH_CHECK(state_->observer, "the quantizer has no observer");
   state_->algorithm->accept(state_->observer->qparams(), state_->tensors);
