@@ -105,15 +105,17 @@ double median(std::vector<double> times) {
   return times[times.size() / 2];
 }
 
+constexpr int kWarm = 5;  // rounds until the allocator has settled
+
 // Kernel, copy and LibTorch take turns, so that a noisy neighbour meets all three.
 void measure(const Row& row, Data& d, int rounds) {
   const bool cuda = d.x.is_cuda();
   std::vector<double> ours, copies, torch;
   Tensor copy = at::empty_like(d.x);
-  for (int round = 0; round < rounds + 2; ++round) {  // two to warm up
+  for (int round = 0; round < rounds + kWarm; ++round) {
     const double a = milliseconds(row.ours, cuda), b = milliseconds([&] { copy.copy_(d.x); }, cuda),
                  c = row.torch ? milliseconds(row.torch, cuda) : 0.0;
-    if (round < 2) continue;
+    if (round < kWarm) continue;
     ours.push_back(a);
     copies.push_back(b);
     torch.push_back(c);
