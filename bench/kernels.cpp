@@ -14,6 +14,7 @@
 #include "kernels/affine.h"
 #include "kernels/learned.h"
 #include "kernels/simd.h"
+#include "kernels/statistics.h"
 #include "quench/process.h"
 
 namespace {
@@ -86,6 +87,36 @@ void add_learned(std::vector<Row>& rows, Data& d) {
   rows.push_back({"qdrop_backward", 3, [=, &d] { qdrop_backward(d.dy, d.x, d.whole, 0.5, key, d.dx, d.ds); }, {}});
 }
 
+// What observers do. `tensors` counts reading alone: a copy reads and writes, so "of copy" may pass 1.
+void add_statistics(std::vector<Row>& rows, Data& d) {
+  rows.push_back({"min_max, tensor", 1, [&] { min_max(d.x, d.tensor, d.ds, d.dz); }, [&] { at::aminmax(d.x); }});
+  rows.push_back({"min_max, channel", 1, [&] { min_max(d.x, d.channel, d.ds, d.dz); },
+                  [&] { at::amin(d.x, {0, 2, 3}), at::amax(d.x, {0, 2, 3}); }});
+  rows.push_back({"  channels last", 1, [&] { min_max(d.last, d.channel, d.ds, d.dz); },
+                  [&] { at::amin(d.last, {0, 2, 3}), at::amax(d.last, {0, 2, 3}); }});
+  rows.push_back({"moments, tensor", 1, [&] { moments(d.x, d.tensor, d.ds, d.dz, d.out); },
+                  [&] { at::std_mean(d.x, true), at::mean(at::abs(d.x)); }});
+  const Tensor low = at::full({1}, -5.5), high = at::full({1}, 5.5), lows = low.expand({64}), highs = high.expand({64});
+  rows.push_back({"histogram, tensor", 1, [=, &d] { quench::histogram(d.x, {d.tensor, low, high, 2048, false}); },
+                  [&] { at::histc(d.x, 2048, -5.5, 5.5); }});
+  rows.push_back(
+      {"histogram, channel", 1, [=, &d] { quench::histogram(d.x, {d.channel, lows, highs, 2048, false}); }, {}});
+  const std::vector<float> least{-5.5F}, greatest{5.5F};
+  const Tensor counts = quench::histogram(d.x, {d.tensor, low, high, 2048, false});
+  rows.push_back(
+      {"search, 95 on tensor", 1, [=, &d] { quench::search_range(d.x, {d.tensor, least, greatest, 2.0, 95}); }, {}});
+  rows.push_back({"  p = 2.4", 1, [=, &d] { quench::search_range(d.x, {d.tensor, least, greatest, 2.4, 95}); }, {}});
+  const QScheme affine = QScheme::parse("uint8 affine tensor");
+  rows.push_back({"search, histogram",
+                  1,
+                  [=] { quench::search_histogram({counts, least, greatest}, {affine, least, greatest, 2.0, 95}); },
+                  {}});
+  rows.push_back({"  p = 2.4",
+                  1,
+                  [=] { quench::search_histogram({counts, least, greatest}, {affine, least, greatest, 2.4, 95}); },
+                  {}});
+}
+
 // On CUDA several launches in a row, so that the wait at the end does not count.
 double milliseconds(const Work& work, bool cuda) {
   const auto now = [] { return std::chrono::steady_clock::now(); };
@@ -146,6 +177,7 @@ int main(int argc, char** argv) {
   std::vector<Row> rows;
   add_affine(rows, data);
   add_learned(rows, data);
+  if (!cuda) add_statistics(rows, data);
   std::printf("%dx64x112x112 float32, %s\n", cuda ? 128 : 16,
               cuda ? "CUDA" : (std::to_string(threads) + " threads, " + quench::kernel_isa()).c_str());
   std::printf("%-24s%9s%9s%9s%8s%10s%10s%8s\n", "kernel", "best ms", "ms", "GB/s", "of copy", "copy ms", "torch ms",

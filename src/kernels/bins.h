@@ -30,11 +30,17 @@ QUENCH_HD inline Bins bins_over(float low, float high, int bins) {
   return result;
 }
 
+QUENCH_HD inline bool is_inside(float x, const Bins& bins) { return x >= bins.low && x <= bins.high; }
+
+// Of a value inside: its bin and a fraction.
+QUENCH_HD inline float place_of(float x, const Bins& bins) {
+  const float place = (x * bins.shrink - bins.shrunk_low) * bins.factor;
+  return place < bins.last ? place : bins.last;
+}
+
 // -1 outside.
 QUENCH_HD inline int bin_of(float x, const Bins& bins) {
-  if (!(x >= bins.low && x <= bins.high)) return -1;
-  const float place = (x * bins.shrink - bins.shrunk_low) * bins.factor;
-  return static_cast<int>(place < bins.last ? place : bins.last);
+  return is_inside(x, bins) ? static_cast<int>(place_of(x, bins)) : -1;
 }
 
 }  // namespace quench

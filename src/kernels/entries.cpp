@@ -26,6 +26,13 @@ Layout entry_layout(const at::Tensor& laid, const QScheme& scheme) {
   return layout_of(laid, scheme);
 }
 
+at::Tensor entry_rows(const at::Tensor& laid, const QScheme& scheme) {
+  const Layout layout = entry_layout(laid, scheme);
+  const at::Tensor flat =
+      laid.as_strided({layout.outer, layout.channels, layout.inner}, {layout.channels * layout.inner, layout.inner, 1});
+  return flat.transpose(0, 1).reshape({layout.channels, layout.outer * layout.inner}).contiguous();
+}
+
 at::Tensor to_scale_order(const at::Tensor& rows, const at::Tensor& x, const QScheme& scheme) {
   if (!axis_is_inside(x, scheme)) return rows;
   std::vector<std::int64_t> moved = scheme.scale_shape(x.sizes().vec());

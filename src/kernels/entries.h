@@ -15,6 +15,10 @@ namespace quench {
 at::Tensor laid_out(const at::Tensor& x, const QScheme& scheme);
 Layout entry_layout(const at::Tensor& laid, const QScheme& scheme);
 
+// {entries, elements of an entry}, contiguous: for what is worked on one entry at a time. Copies where an entry
+// does not lie in one piece.
+at::Tensor entry_rows(const at::Tensor& laid, const QScheme& scheme);
+
 // One row an entry: from the order of laid_out(x) to the order of the scales, and the reverse. Only groups
 // whose axis is not the last differ.
 at::Tensor to_scale_order(const at::Tensor& rows, const at::Tensor& x, const QScheme& scheme);

@@ -3,7 +3,10 @@
 #pragma once
 
 #include "kernels/loops_affine.h"
+#include "kernels/loops_count.h"
 #include "kernels/loops_learned.h"
+#include "kernels/loops_range.h"
+#include "kernels/loops_search.h"
 
 namespace quench {
 
@@ -23,6 +26,14 @@ const SimdLoops QUENCH_SIMD_TABLE = {
     .adaround_backward = adaround_backward,
     .qdrop_forward = qdrop_forward,
     .qdrop_backward = qdrop_backward,
+    .statistics = {.min_max_runs = min_max_runs,
+                   .min_max_rows = min_max_rows,
+                   .moment_runs = moment_runs,
+                   .moment_rows = moment_rows,
+                   .count = count,
+                   .error = error,
+                   .step_error = step_error,
+                   .edge_sum = edge_sum},
 };
 
 }  // namespace quench

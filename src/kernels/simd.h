@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "kernels/simd_statistics.h"
 #include "quant/affine.h"
 #include "quant/dsq.h"
 #include "quant/qdrop.h"
@@ -58,6 +59,7 @@ struct SimdLoops {
                             float* dalpha);
   void (*qdrop_forward)(const ChannelTable&, Piece, const DropCoin&, const float* x, float* y);
   void (*qdrop_backward)(const ChannelTable&, Piece, const DropCoin&, const float* dy, const float* x, float* dx, Sums);
+  StatisticsLoops statistics;
 };
 
 // The best that this processor has, or the one that was forced.

@@ -45,7 +45,7 @@ inline std::vector<LayoutCase> layout_cases(const std::string& format) {
 }
 
 // {entries, elements of the entry}, entries in the order of the scales: by ATen's own reshaping.
-inline at::Tensor entry_rows(const at::Tensor& x, const QScheme& scheme) {
+inline at::Tensor rows_by_aten(const at::Tensor& x, const QScheme& scheme) {
   if (scheme.per_tensor()) return x.reshape({1, -1});
   const int axis = scheme.axis_of(static_cast<int>(x.dim()));
   if (scheme.granularity() == Granularity::kChannel) return x.movedim(axis, 0).reshape({x.size(axis), -1});

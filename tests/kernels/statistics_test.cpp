@@ -17,7 +17,7 @@ void expect_same(const at::Tensor& found, const at::Tensor& wanted, const std::s
 
 TEST(MinMax, EqualsATenInEveryLayout) {
   for (const LayoutCase& one : layout_cases("int8 symmetric")) {
-    const at::Tensor rows = entry_rows(one.x, one.scheme);
+    const at::Tensor rows = rows_by_aten(one.x, one.scheme);
     at::Tensor min, max;
     for (const auto function : {min_max, min_max_ref}) {
       function(one.x, one.scheme, min, max);
@@ -68,7 +68,7 @@ void expect_sum(const at::Tensor& found, const at::Tensor& rows, const std::stri
 
 TEST(Moments, AreSumsInEveryLayout) {
   for (const LayoutCase& one : layout_cases("int8 symmetric")) {
-    const at::Tensor rows = entry_rows(one.x, one.scheme).to(at::kDouble);
+    const at::Tensor rows = rows_by_aten(one.x, one.scheme).to(at::kDouble);
     for (const auto function : {moments, moments_ref}) {
       at::Tensor sum, squares, absolute;
       function(one.x, one.scheme, sum, squares, absolute);
@@ -92,7 +92,7 @@ TEST(Histogram, CountsInEveryLayout) {
     for (const bool absolute : {false, true})
       for (const int bins : {7, 2048}) {
         const at::Tensor x = absolute ? one.x.abs() : one.x;
-        const at::Tensor rows = entry_rows(x, one.scheme);
+        const at::Tensor rows = rows_by_aten(x, one.scheme);
         const at::Tensor low = at::amin(rows, 1) * (absolute ? 0.0 : 0.75), high = at::amax(rows, 1);
         if (at::any(low >= high).item<bool>()) continue;  // one element
         const HistogramArgs args{one.scheme, low, high, bins, absolute};

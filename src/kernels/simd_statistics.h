@@ -1,0 +1,52 @@
+// The loops behind kernels/statistics.h, compiled for each instruction set as kernels/simd.h says. Sums have a
+// fixed order, so that all instruction sets give the same bits.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/bins.h"
+#include "quant/affine.h"
+#include "quant/rounding.h"
+
+namespace quench {
+
+// A histogram on its way: place p of `copies` interleaved ones counts every copies-th element, so that equal
+// neighbours do not wait for each other.
+struct BinCounts {
+  std::uint32_t* counts;  // (bins + 1) * copies; the last bin takes what lies outside
+  int copies;             // a power of two, at most 4
+};
+
+struct StepErrors {
+  float step, inverse;
+  Steps steps;
+  Rounding rounding;
+  bool clamp_first;
+};
+
+// Of one candidate on a histogram: the sum of weight[i] * F(edge[i]) of kernels/histogram_error.h.
+struct EdgeSum {
+  const double* edge;
+  const double* weight;
+  std::int64_t count;
+  double inverse, scale, low, high, cell;
+  double power;  // p + 1
+};
+
+struct StatisticsLoops {
+  // Runs of `length` elements, one behind the other: one result each. A NaN makes both NaN.
+  void (*min_max_runs)(const float* x, std::int64_t runs, std::int64_t length, float* min, float* max);
+  // Rows of `width` elements: min[k] and max[k] take in column k. What is NaN already stays so.
+  void (*min_max_rows)(const float* x, std::int64_t rows, std::int64_t width, float* min, float* max);
+  // Three sums a run: x, x^2, |x|.
+  void (*moment_runs)(const float* x, std::int64_t runs, std::int64_t length, double* sums);
+  // sums[k], sums[width + k], sums[2 width + k] are added to.
+  void (*moment_rows)(const float* x, std::int64_t rows, std::int64_t width, double* sums);
+  void (*count)(const float* x, std::int64_t length, const Bins& bins, bool absolute, BinCounts to);
+  // The sum of |q(x) - x|^power.
+  double (*error)(const float* x, std::int64_t length, const Affine& affine, double power);
+  double (*step_error)(const float* x, std::int64_t length, const StepErrors& by);
+  double (*edge_sum)(const EdgeSum& of);
+};
+
+}  // namespace quench
