@@ -14,7 +14,7 @@ namespace quench {
 namespace {
 
 constexpr std::int64_t kMostCounted = 1 << 30;  // elements between two emptyings of the 32-bit counters
-constexpr int kCopies = 4;
+constexpr int kCopies = kCountCopies;
 
 // The counters of one thread.
 class Counters {
@@ -26,7 +26,7 @@ class Counters {
     for (std::int64_t at = 0; at < length; at += kMostCounted) {
       const std::int64_t part = std::min(kMostCounted, length - at);
       if (counted_ + part > kMostCounted) empty_into(row);
-      simd().statistics.count(x + at, part, range, absolute, {counts_.data(), kCopies});
+      simd().statistics.count(x + at, part, range, absolute, counts_.data());
       counted_ += part;
     }
   }

@@ -1,4 +1,4 @@
-// Histograms: the bins of a block are worked out in vectors, then counted one by one. Only for isa_*.cpp.
+// Histograms: the counters of a block are found in vectors, then counted up one by one. Only for isa_*.cpp.
 #pragma once
 
 #include "kernels/loops_each.h"
@@ -9,40 +9,43 @@ namespace {
 
 constexpr int kCountBlock = 512;
 
+// The counter of each element; bin and copy.
 template <bool kAbsolute>
-QUENCH_LOOP void bins_of_block(const float* x, int length, const Bins bins, std::int32_t* bin) {
+QUENCH_LOOP void counters_of_block(const float* x, int length, const Bins bins, std::int32_t* counter) {
   const float outside = bins.last + 1.0F;
   QUENCH_NO_ALIAS
   for (int i = 0; i < length; ++i) {
     const float v = kAbsolute ? __builtin_fabsf(x[i]) : x[i];
     const float place = is_inside(v, bins) ? place_of(v, bins) : outside;
-    bin[i] = static_cast<std::int32_t>(place);
+    counter[i] = static_cast<std::int32_t>(place) * kCountCopies + i % kCountCopies;
   }
 }
 
-template <int kCopies>
-QUENCH_LOOP void count_block(const std::int32_t* bin, int length, std::uint32_t* counts) {
+// Two counters are fetched at once: fetching is as dear as counting.
+QUENCH_LOOP void count_block(const std::int32_t* counter, int length, std::uint32_t* counts) {
   int i = 0;
-  for (; i + kCopies <= length; i += kCopies)
-    for (int k = 0; k < kCopies; ++k) ++counts[bin[i + k] * kCopies + k];
-  for (; i < length; ++i) ++counts[bin[i] * kCopies];
+  for (; i + 8 <= length; i += 8)
+    for (int k = 0; k < 8; k += 2) {
+      std::uint64_t pair = 0;
+      __builtin_memcpy(&pair, counter + i + k, sizeof pair);
+      ++counts[static_cast<std::uint32_t>(pair)];
+      ++counts[pair >> 32];
+    }
+  for (; i < length; ++i) ++counts[counter[i]];
 }
 
-template <bool kAbsolute, int kCopies>
+template <bool kAbsolute>
 QUENCH_LOOP void count_all(const float* x, std::int64_t length, const Bins& bins, std::uint32_t* counts) {
-  std::int32_t bin[kCountBlock];
+  std::int32_t counter[kCountBlock];
   for (std::int64_t at = 0; at < length; at += kCountBlock) {
     const auto block = static_cast<int>(least(kCountBlock, length - at));
-    bins_of_block<kAbsolute>(x + at, block, bins, bin);
-    count_block<kCopies>(bin, block, counts);
+    counters_of_block<kAbsolute>(x + at, block, bins, counter);
+    count_block(counter, block, counts);
   }
 }
 
-void count(const float* x, std::int64_t length, const Bins& bins, bool absolute, BinCounts to) {
-  if (to.copies == 4)
-    absolute ? count_all<true, 4>(x, length, bins, to.counts) : count_all<false, 4>(x, length, bins, to.counts);
-  else
-    absolute ? count_all<true, 1>(x, length, bins, to.counts) : count_all<false, 1>(x, length, bins, to.counts);
+void count(const float* x, std::int64_t length, const Bins& bins, bool absolute, std::uint32_t* counts) {
+  absolute ? count_all<true>(x, length, bins, counts) : count_all<false>(x, length, bins, counts);
 }
 
 }  // namespace

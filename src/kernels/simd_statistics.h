@@ -10,12 +10,9 @@
 
 namespace quench {
 
-// A histogram on its way: place p of `copies` interleaved ones counts every copies-th element, so that equal
-// neighbours do not wait for each other.
-struct BinCounts {
-  std::uint32_t* counts;  // (bins + 1) * copies; the last bin takes what lies outside
-  int copies;             // a power of two, at most 4
-};
+// Histograms of elements with even and with odd places lie interleaved, so that equal neighbours (zeros) do not
+// wait for each other. More copies would crowd the nearest cache.
+constexpr int kCountCopies = 2;
 
 struct StepErrors {
   float step, inverse;
@@ -36,13 +33,14 @@ struct EdgeSum {
 struct StatisticsLoops {
   // Runs of `length` elements, one behind the other: one result each. A NaN makes both NaN.
   void (*min_max_runs)(const float* x, std::int64_t runs, std::int64_t length, float* min, float* max);
-  // Rows of `width` elements: min[k] and max[k] take in column k. What is NaN already stays so.
+  // Rows of `width` elements: one result a column.
   void (*min_max_rows)(const float* x, std::int64_t rows, std::int64_t width, float* min, float* max);
   // Three sums a run: x, x^2, |x|.
   void (*moment_runs)(const float* x, std::int64_t runs, std::int64_t length, double* sums);
-  // sums[k], sums[width + k], sums[2 width + k] are added to.
+  // Those of column k at sums[k], sums[width + k], sums[2 width + k]; zeros on entry.
   void (*moment_rows)(const float* x, std::int64_t rows, std::int64_t width, double* sums);
-  void (*count)(const float* x, std::int64_t length, const Bins& bins, bool absolute, BinCounts to);
+  // counts[bin * kCountCopies + copy]; the bin behind the last takes what lies outside.
+  void (*count)(const float* x, std::int64_t length, const Bins& bins, bool absolute, std::uint32_t* counts);
   // The sum of |q(x) - x|^power.
   double (*error)(const float* x, std::int64_t length, const Affine& affine, double power);
   double (*step_error)(const float* x, std::int64_t length, const StepErrors& by);

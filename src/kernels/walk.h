@@ -49,7 +49,7 @@ struct RowWalk {
   static bool fits(const Layout& layout) { return layout.channels > 1 && layout.outer > 1 && layout.inner < kShortest; }
   explicit RowWalk(const Layout& of) : layout(of) {
     const std::int64_t row = layout.channels * layout.inner;
-    width = row * std::max<std::int64_t>(1, 256 / row);
+    width = row * std::max<std::int64_t>(1, 64 / row);
     rows = layout.numel() / width;
     tail = layout.numel() % width;
     height = std::max<std::int64_t>(64, kPart / width);
