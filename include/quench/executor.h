@@ -16,12 +16,13 @@
 namespace quench {
 
 struct ExecOptions {
-  bool training = false;       // BatchNormalization and Dropout of nodes that are not frozen
-  bool grad = false;           // record for autograd; else no-grad
-  bool channels_last = false;  // give 4-D float inputs the channels-last layout first
-  std::string device = "cpu";  // or "cuda", "cuda:1": where inputs are put; constants follow, once
-  std::uint64_t seed = 0;      // of the run's random generator
-  std::uint64_t step = 0;      // of training or reconstruction: part of the key of random numbers in kernels
+  bool training = false;        // BatchNormalization and Dropout of nodes that are not frozen
+  bool reconstructing = false;  // QDrop leaves elements as they are, at random
+  bool grad = false;            // record for autograd; else no-grad
+  bool channels_last = false;   // give 4-D float inputs the channels-last layout first
+  std::string device = "cpu";   // or "cuda", "cuda:1": where inputs are put; constants follow, once
+  std::uint64_t seed = 0;       // of the run's random generator
+  std::uint64_t step = 0;       // of training or reconstruction: part of the key of random numbers in kernels
 };
 
 class Observer;
@@ -62,7 +63,7 @@ class Executor {
   // Who watches the quench.FakeQuant of this name while it observes; null takes it away. Not owned.
   void set_observer(const std::string& node, Observer* observer);
 
-  ExecOptions& options();  // training, grad, seed and step may change between runs
+  ExecOptions& options();  // training, reconstructing, grad, seed and step may change between runs
   void refresh_constants();
   const Graph& graph() const;
 

@@ -54,16 +54,26 @@ struct FakeQuantTensors {
   const at::Tensor& own(std::size_t index) const;
 };
 
+// What one forward is told beside its tensors.
+struct FakeQuantRun {
+  QuantFlags flags;
+  Observer* observer = nullptr;
+  RandomKey key;
+  bool reconstructing = false;  // QDrop drops; else it quantizes all
+};
+
 class FakeQuant {
  public:
   virtual ~FakeQuant() = default;
 
   // y for x, with the gradient that the algorithm defines. Float32 in, float32 out; x is not empty.
-  virtual at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const RandomKey& key) const = 0;
+  virtual at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun& run) const = 0;
   // What is really quantized: seen by the observer, baked by exporters (DoReFa: the transformed weight).
   virtual at::Tensor transform(const at::Tensor& x) const;
   // Takes over what an observer found: scale and zero point, and what is derived from them.
   virtual void accept(const QParams& params, const FakeQuantTensors& tensors) const;
+  // What an exporter writes: the scales and zero points that quantize() really uses.
+  virtual QParams deployed(const FakeQuantTensors& tensors) const;
 
   const FakeQuantSpec& spec() const { return spec_; }
   const QScheme& scheme() const { return spec_.scheme; }
@@ -94,15 +104,14 @@ std::unique_ptr<FakeQuant> make_fake_quant(const FakeQuantSpec& spec);
 
 // All tensors of a quantizer, scale and zero point first, as `sizes` (of the data) shape them.
 std::vector<FakeQuantParam> params_of(const FakeQuantSpec& spec);
+// Throws where a value makes no sense: not finite, a scale that is not positive, a zero point that is no code. What
+// learns may leave its range (a negative scale), but not be NaN.
+void check_values(const FakeQuantSpec& spec, const FakeQuantTensors& tensors);
 FakeQuantTensors make_tensors(const FakeQuantSpec& spec, const std::vector<std::int64_t>& sizes);
 
-// One forward under the contract that all algorithms share. To observe, an observer must be given; with both
-// flags on it must be refreshable. Half and bfloat16 are computed in float and given back as they came.
-struct FakeQuantRun {
-  QuantFlags flags;
-  Observer* observer = nullptr;
-  RandomKey key;
-};
+// One forward under the contract that all algorithms share. To observe, an observer of the same scheme must be
+// given; with both flags on it must be refreshable. Half and bfloat16 are computed in float and given back as they
+// came. The tensors must have the shapes of make_tensors() for x, or one element.
 at::Tensor run_fake_quant(const FakeQuant& algorithm, const at::Tensor& x, const FakeQuantTensors& tensors,
                           const FakeQuantRun& run);
 
@@ -116,6 +125,7 @@ class Quantizer {
 
   at::Tensor operator()(const at::Tensor& x, const RandomKey& key = {});
   QuantFlags flags;
+  bool reconstructing = false;
   void to(const std::string& device);  // "cpu", "cuda": its tensors; they keep their identity
   void calibrated();                   // takes the observer's result over: once, when calibration ends
 

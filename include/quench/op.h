@@ -42,8 +42,9 @@ struct OpTraits {
   bool random = false;               // differs from call to call: never folded
   std::vector<int> parameter_slots;  // inputs that training changes where they are float constants
   std::vector<int> (*learned_slots)(const Node&) = nullptr;  // the same, where it depends on the node
-  std::vector<int> buffer_slots;                             // inputs that training writes: running mean and variance
-  std::vector<int> host_slots;                               // inputs read as numbers (shapes, axes): kept on the CPU
+  int state_from = -1;  // inputs from here on are constants that any run may write: moved to the device for good
+  std::vector<int> buffer_slots;                // inputs that training writes: running mean and variance
+  std::vector<int> host_slots;                  // inputs read as numbers (shapes, axes): kept on the CPU
   std::int64_t (*macs)(const Node&) = nullptr;  // multiply-accumulates for one run, from the static dims; -1 unknown
 };
 
@@ -52,6 +53,7 @@ class ExecContext {
  public:
   virtual ~ExecContext() = default;
   bool training = false;                          // read by BatchNormalization and Dropout
+  bool reconstructing = false;                    // read by QDrop
   virtual const c10::Device& device() const = 0;  // for operators that make tensors from nothing
   virtual at::Generator& generator() = 0;         // seeded by the run's options
   // Of this node in this run, for numbers made by Philox.

@@ -5,10 +5,10 @@
 #include <ATen/ATen.h>
 
 #include "fake_quant/affine_rule.h"
-#include "fake_quant/gradient.h"
 #include "kernels/layout.h"
 #include "kernels/learned.h"
 #include "quench/fake_quant.h"
+#include "quench/gradient.h"
 
 namespace quench {
 namespace {
@@ -31,7 +31,7 @@ class AdaRound : public FakeQuant {
  public:
   explicit AdaRound(const FakeQuantSpec& spec) : FakeQuant(spec), mode_(spec.options.word("mode")) {}
 
-  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const RandomKey&) const override {
+  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun&) const override {
     const AffineArgs args{tensors.scale(), tensors.zero_point(), scheme(), spec().by};
     if (mode_ == "nearest") return affine_with_mask(x, args);
     const at::Tensor& alpha = tensors.own(0);

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 
-#include "fake_quant/gradient.h"
+#include "quench/gradient.h"
 
 namespace quench {
 

@@ -12,7 +12,7 @@ class Dorefa : public FakeQuant {
  public:
   explicit Dorefa(const FakeQuantSpec& spec) : FakeQuant(spec) {}
 
-  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const RandomKey&) const override {
+  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun&) const override {
     return affine_with_mask(transform(x), {tensors.scale(), tensors.zero_point(), scheme(), spec().by});
   }
 

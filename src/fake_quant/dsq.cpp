@@ -2,10 +2,10 @@
 // numerics 5.8).
 #include <ATen/ATen.h>
 
-#include "fake_quant/gradient.h"
 #include "kernels/learned.h"
 #include "quench/error.h"
 #include "quench/fake_quant.h"
+#include "quench/gradient.h"
 
 namespace quench {
 namespace {
@@ -14,7 +14,7 @@ class Dsq : public FakeQuant {
  public:
   explicit Dsq(const FakeQuantSpec& spec) : FakeQuant(spec), alpha_(spec.options.number("alpha")) {}
 
-  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const RandomKey&) const override {
+  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun&) const override {
     const at::Tensor scale = tensors.scale().detach().clone(), zero = tensors.zero_point().detach().clone();
     return apply_rule(
         {x},

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "quant/scale_rule.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -22,6 +23,8 @@ std::string refreshable_observers() {
 void observe(const FakeQuant& algorithm, const at::Tensor& x, const FakeQuantTensors& tensors,
              const FakeQuantRun& run) {
   QUENCH_CHECK(run.observer, "a fake quantizer that observes needs an observer, and none was given");
+  QUENCH_CHECK(run.observer->scheme() == algorithm.scheme(), "the observer is for '", run.observer->scheme().text(),
+               "', the fake quantizer for '", algorithm.scheme().text(), "'");
   QUENCH_CHECK(!run.flags.quantize || run.observer->refreshable(), "observer '", run.observer->kind(),
                "' cannot observe and quantize at once; these can: ", refreshable_observers());
   const c10::NoGradGuard no_grad;
@@ -38,6 +41,45 @@ void check_fits(const FakeQuantSpec& spec, const FakeQuantEntry& entry) {
   QUENCH_CHECK(std::count(entry.formats.begin(), entry.formats.end(), spec.scheme.format()) > 0, "fake quantizer '",
                name, "' does not take the format of '", spec.scheme.text(), "'");
 }
+
+FakeQuantSpec with_checked_options(const FakeQuantSpec& spec, const FakeQuantEntry& entry) {
+  FakeQuantSpec checked = spec;
+  const Options options = spec.options.checked(entry.options, "fake quantizer '" + spec.algorithm + "'");
+  for (const auto& [name, value] : options.values()) {
+    // Numbers as files keep them (ONNX attributes are float32), so that a reloaded run is the same run.
+    const auto* number = std::get_if<double>(&value);
+    checked.options.set(name, number ? OptionValue(static_cast<double>(static_cast<float>(*number))) : value);
+  }
+  return checked;
+}
+
+std::vector<std::int64_t> shape_for(const FakeQuantParam& param, const QScheme& scheme,
+                                    const std::vector<std::int64_t>& sizes) {
+  switch (param.shape) {
+    case ParamShape::kScalar: return {};
+    case ParamShape::kScale: return scheme.scale_shape(sizes);
+    case ParamShape::kInput: return sizes;
+  }
+  return {};
+}
+
+void check_shapes(const FakeQuantSpec& spec, const FakeQuantTensors& tensors, const std::vector<std::int64_t>& sizes) {
+  const std::vector<FakeQuantParam> params = params_of(spec);
+  QUENCH_CHECK(tensors.all.size() == params.size(), "'", spec.algorithm, "' takes ", params.size(),
+               " tensors beside x, not ", tensors.all.size());
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    const at::Tensor& tensor = tensors.all[i];
+    QUENCH_CHECK(tensor.scalar_type() == at::kFloat, "'", params[i].name, "' must be float, not ",
+                 tensor.scalar_type());
+    if (tensor.numel() == 1 && params[i].shape != ParamShape::kInput) continue;
+    const std::vector<std::int64_t> shape = shape_for(params[i], spec.scheme, sizes);
+    QUENCH_CHECK(tensor.sizes() == at::IntArrayRef(shape), "'", params[i].name, "' has the shape ", tensor.sizes(),
+                 "; for data of ", at::IntArrayRef(sizes), " and the scheme '", spec.scheme.text(), "' it must be ",
+                 at::IntArrayRef(shape));
+  }
+}
+
+bool all_of(const at::Tensor& condition) { return condition.all().item<bool>(); }
 
 }  // namespace
 
@@ -56,12 +98,24 @@ void FakeQuant::accept(const QParams& params, const FakeQuantTensors& tensors) c
   tensors.zero_point().copy_(zero.reshape(tensors.zero_point().sizes()));
 }
 
+QParams FakeQuant::deployed(const FakeQuantTensors& tensors) const {
+  const at::Tensor scale = tensors.scale().detach().cpu().contiguous(), zero = tensors.zero_point().detach().cpu();
+  QParams params;
+  for (std::int64_t i = 0; i < scale.numel(); ++i) {
+    const float used = std::max(std::abs(scale.data_ptr<float>()[i]), kScaleFloor);
+    params.scale.push_back(scheme().power_of_two_scale() ? nearest_power_of_two(used) : used);
+  }
+  at::Tensor codes = at::zeros_like(zero);
+  if (scheme().is_int() && !scheme().symmetric()) codes = at::round(zero).clamp(scheme().qmin(), scheme().qmax());
+  codes = codes.to(at::kInt).contiguous();
+  params.zero_point.assign(codes.data_ptr<int>(), codes.data_ptr<int>() + codes.numel());
+  return params;
+}
+
 std::unique_ptr<FakeQuant> make_fake_quant(const FakeQuantSpec& spec) {
   const FakeQuantEntry& entry = FakeQuantRegistry::instance().get(spec.algorithm);
   check_fits(spec, entry);
-  FakeQuantSpec checked = spec;
-  checked.options = spec.options.checked(entry.options, "fake quantizer '" + spec.algorithm + "'");
-  return entry.make(checked);
+  return entry.make(with_checked_options(spec, entry));
 }
 
 std::vector<FakeQuantParam> params_of(const FakeQuantSpec& spec) {
@@ -69,20 +123,32 @@ std::vector<FakeQuantParam> params_of(const FakeQuantSpec& spec) {
   std::vector<FakeQuantParam> params = {{"scale", ParamShape::kScale, entry.learns_scale, 1.0},
                                         {"zero_point", ParamShape::kScale, entry.learns_zero_point, 0.0}};
   if (!entry.params) return params;
-  for (FakeQuantParam& own : entry.params(spec)) params.push_back(std::move(own));
+  for (FakeQuantParam& own : entry.params(with_checked_options(spec, entry))) params.push_back(std::move(own));
   return params;
 }
 
 FakeQuantTensors make_tensors(const FakeQuantSpec& spec, const std::vector<std::int64_t>& sizes) {
   FakeQuantTensors tensors;
   for (const FakeQuantParam& param : params_of(spec)) {
-    std::vector<std::int64_t> shape;
-    if (param.shape == ParamShape::kInput) shape = sizes;
-    if (param.shape == ParamShape::kScale) shape = spec.scheme.scale_shape(sizes);
-    tensors.all.push_back(at::full(shape, param.initial, at::kFloat));
+    tensors.all.push_back(at::full(shape_for(param, spec.scheme, sizes), param.initial, at::kFloat));
     if (param.learnable) tensors.all.back().requires_grad_();
   }
   return tensors;
+}
+
+void check_values(const FakeQuantSpec& spec, const FakeQuantTensors& tensors) {
+  const std::vector<FakeQuantParam> params = params_of(spec);
+  for (std::size_t i = 0; i < params.size(); ++i)
+    QUENCH_CHECK(all_of(tensors.all.at(i).isfinite()), "'", params[i].name, "' holds a NaN or an infinity");
+  if (!params[0].learnable)
+    QUENCH_CHECK(all_of(tensors.scale() > 0), "a scale is ", tensors.scale().min().item<float>(),
+                 ": scales must be positive");
+  if (params[1].learnable || !spec.scheme.is_int()) return;
+  const at::Tensor zero = tensors.zero_point();
+  const int low = spec.scheme.symmetric() ? 0 : spec.scheme.qmin(),
+            high = spec.scheme.symmetric() ? 0 : spec.scheme.qmax();
+  QUENCH_CHECK(all_of((zero == zero.round()) & (zero >= low) & (zero <= high)), "a zero point is no code of '",
+               spec.scheme.text(), "': integers from ", low, " to ", high, " are");
 }
 
 at::Tensor run_fake_quant(const FakeQuant& algorithm, const at::Tensor& x, const FakeQuantTensors& tensors,
@@ -93,7 +159,8 @@ at::Tensor run_fake_quant(const FakeQuant& algorithm, const at::Tensor& x, const
                "a fake quantizer takes float, half or bfloat16 data, not ", type);
   if (run.flags.observe) observe(algorithm, x, tensors, run);
   if (!run.flags.quantize) return x;
-  return algorithm.quantize(x.to(at::kFloat), tensors, run.key).to(type);
+  check_shapes(algorithm.spec(), tensors, x.sizes().vec());
+  return algorithm.quantize(x.to(at::kFloat), tensors, run).to(type);
 }
 
 }  // namespace quench

@@ -2,9 +2,9 @@
 #include <ATen/ATen.h>
 
 #include "fake_quant/affine_rule.h"
-#include "fake_quant/gradient.h"
 #include "kernels/layout.h"
 #include "quench/fake_quant.h"
+#include "quench/gradient.h"
 
 namespace quench {
 namespace {
@@ -35,7 +35,7 @@ class Fixed : public FakeQuant {
  public:
   explicit Fixed(const FakeQuantSpec& spec) : FakeQuant(spec) {}
 
-  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const RandomKey&) const override {
+  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun&) const override {
     const AffineArgs args{tensors.scale(), tensors.zero_point(), scheme(), spec().by};
     return scheme().is_int() ? affine_with_mask(x, args) : float8_with_mask(x, args);
   }

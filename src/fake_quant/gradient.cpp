@@ -1,4 +1,4 @@
-#include "fake_quant/gradient.h"
+#include "quench/gradient.h"
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>

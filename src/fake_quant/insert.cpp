@@ -20,7 +20,8 @@ std::vector<std::int64_t> sizes_of(const Value& value, const FakeQuantSpec& spec
   if (!needs_sizes(spec)) return {};
   QUENCH_CHECK(value.has_rank(), "the rank of '", value.name(), "' is not known; '", spec.scheme.text(), "' needs it");
   const int axis = spec.scheme.per_tensor() ? -1 : spec.scheme.axis_of(value.rank());
-  const bool whole = spec.scheme.granularity() != Granularity::kChannel;
+  bool whole = spec.scheme.granularity() != Granularity::kChannel;
+  for (const FakeQuantParam& param : params_of(spec)) whole = whole || param.shape == ParamShape::kInput;
   std::vector<std::int64_t> sizes;
   for (int i = 0; i < value.rank(); ++i) {
     const Dim& dim = value.dims()[static_cast<std::size_t>(i)];
@@ -38,16 +39,16 @@ Node& place(Graph& graph, Value& value, const std::string& name) {
 }
 
 void describe(Node& node, const FakeQuantSpec& spec) {
-  node.attrs["algorithm"] = spec.algorithm;
-  node.attrs["scheme"] = spec.scheme.text();
-  node.attrs["role"] = std::string(name_of(spec.role));
-  node.attrs["quantize_by"] = std::string(name_of(spec.by));
   for (const auto& [name, option] : spec.options.values()) {
     if (const auto* word = std::get_if<std::string>(&option))
       node.attrs[name] = *word;
     else
       node.attrs[name] = std::get<double>(option);
   }
+  node.attrs["algorithm"] = spec.algorithm;
+  node.attrs["scheme"] = spec.scheme.text();
+  node.attrs["role"] = std::string(name_of(spec.role));
+  node.attrs["quantize_by"] = std::string(name_of(spec.by));
 }
 
 }  // namespace
@@ -55,12 +56,15 @@ void describe(Node& node, const FakeQuantSpec& spec) {
 Node& insert_fake_quant(Graph& graph, Value& value, const FakeQuantSpec& spec, QuantFlags flags) {
   make_fake_quant(spec);  // refuses what does not fit, before the graph is touched
   const FakeQuantTensors tensors = make_tensors(spec, sizes_of(value, spec));
+  const std::vector<FakeQuantParam> params = params_of(spec);
   const std::string base = value.name() + ".fq";
+  QUENCH_CHECK(!graph.find_node(base), "'", value.name(), "' has a quantizer already");
+  for (const FakeQuantParam& param : params)
+    QUENCH_CHECK(!graph.find_value(base + "." + param.name), "the name '", base, ".", param.name, "' is taken");
   Node& node = place(graph, value, base);
   graph.replace_uses(value, node.output());
   describe(node, spec);
   set_fake_quant_flags(node, flags);
-  const std::vector<FakeQuantParam> params = params_of(spec);
   std::vector<Value*> inputs = {&value};
   for (std::size_t i = 0; i < params.size(); ++i) {
     Value& constant = graph.add_constant(base + "." + params[i].name, tensors.all[i]);

@@ -2,14 +2,15 @@
 // lsq_plus: the zero point learns too (Bhalgat et al., "LSQ+", 2020; numerics 5.4). The paper's float offset
 // could not be deployed; the zero point can.
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 
 #include <cmath>
 
-#include "fake_quant/gradient.h"
 #include "fake_quant/in_place.h"
+#include "fake_quant/learned_scale.h"
 #include "kernels/affine.h"
-#include "quant/scale_rule.h"
 #include "quench/fake_quant.h"
+#include "quench/gradient.h"
 
 namespace quench {
 namespace {
@@ -26,28 +27,28 @@ class Lsq : public FakeQuant {
  public:
   explicit Lsq(const FakeQuantSpec& spec) : FakeQuant(spec) {}
 
-  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const RandomKey&) const override {
-    const at::Tensor& scale = tensors.scale();
-    write_in_place(scale, scale.detach().abs().clamp_min(kScaleFloor));
-    const at::Tensor zero = rounded_zero_point(tensors.zero_point());
+  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun&) const override {
+    const at::Tensor scale = used_scale(tensors.scale(), scheme()), zero = used_zero_point(tensors.zero_point());
     const double factor = gradient_factor(scheme(), x.numel(), scale.numel(), spec().options);
     return apply_rule(
-        {x, scale, tensors.zero_point()},
-        {.forward = [&, this](const Tensors& in) { return fake_quantize(in[0], {in[1], zero, scheme(), spec().by}); },
+        {x, tensors.scale(), tensors.zero_point()},
+        {.forward = [&, this](const Tensors& in) { return fake_quantize(in[0], {scale, zero, scheme(), spec().by}); },
          .backward = [scheme = scheme(), by = spec().by, factor](const at::Tensor& dy,
                                                                  const Tensors& saved) -> Tensors {
            at::Tensor dx, ds, dz;
            lsq_backward(dy, saved[0], {saved[1], saved[2], scheme, by}, dx, ds, dz);
            return {dx, ds.mul_(factor), scheme.symmetric() ? at::Tensor() : dz.mul_(factor)};
          },
-         // A copy of the scale: a later forward of the same quantizer may write into it.
-         .save = [&](const Tensors& in, const at::Tensor&) -> Tensors { return {in[0], in[1].clone(), zero}; }});
+         .save = [&](const Tensors& in, const at::Tensor&) -> Tensors { return {in[0], scale, zero}; }});
   }
 
  private:
-  at::Tensor rounded_zero_point(const at::Tensor& zero) const {
+  // One rounding for both directions. The parameter is kept within the codes, or it would wind up beyond them.
+  at::Tensor used_zero_point(const at::Tensor& zero) const {
     if (scheme().symmetric()) return at::zeros_like(zero.detach());
-    return at::round(zero.detach()).clamp_(scheme().qmin(), scheme().qmax());
+    const at::Tensor clamped = zero.detach().clamp(scheme().qmin(), scheme().qmax());
+    if (c10::GradMode::is_enabled()) write_in_place(zero, clamped);
+    return at::round(clamped);
   }
 };
 

@@ -2,8 +2,8 @@
 // The gradient passes everywhere.
 #include <ATen/ATen.h>
 
-#include "fake_quant/gradient.h"
 #include "quench/fake_quant.h"
+#include "quench/gradient.h"
 
 namespace quench {
 namespace {
@@ -32,7 +32,7 @@ class Nnie : public FakeQuant {
  public:
   explicit Nnie(const FakeQuantSpec& spec) : FakeQuant(spec) {}
 
-  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const RandomKey&) const override {
+  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun&) const override {
     return apply_rule({x}, {.forward = [&](const Tensors& in) { return logarithmic(in[0], tensors.scale()); },
                             .backward = [](const at::Tensor& dy, const Tensors&) -> Tensors { return {dy}; },
                             .save = [](const Tensors&, const at::Tensor&) -> Tensors { return {}; }});

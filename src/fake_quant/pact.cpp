@@ -2,12 +2,16 @@
 // point follow from it on every forward. The scheme says which ends there are: signed symmetric [-alpha, alpha],
 // unsigned symmetric [0, alpha], affine [beta, alpha].
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 
-#include "fake_quant/gradient.h"
+#include <cmath>
+
 #include "fake_quant/in_place.h"
 #include "kernels/learned.h"
 #include "quant/rule_of.h"
+#include "quench/error.h"
 #include "quench/fake_quant.h"
+#include "quench/gradient.h"
 
 namespace quench {
 namespace {
@@ -18,10 +22,12 @@ class Pact : public FakeQuant {
  public:
   explicit Pact(const FakeQuantSpec& spec) : FakeQuant(spec) {}
 
-  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const RandomKey&) const override {
+  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun&) const override {
     const PactClip clip = clip_of(tensors);
-    refresh(tensors, clip);
-    const at::Tensor scale = tensors.scale().detach().clone(), zero = tensors.zero_point().detach().clone();
+    const ScaleZero pair = scale_of_range(clip.low, clip.high, rule_of(scheme()));
+    if (c10::GradMode::is_enabled()) write(tensors, pair);
+    const at::Tensor scale = at::full({}, pair.scale, x.options().requires_grad(false));
+    const at::Tensor zero = at::full({}, pair.zero_point, x.options().requires_grad(false));
     Tensors inputs = {x, tensors.own(0)};
     if (!scheme().symmetric()) inputs.push_back(tensors.own(1));
     return apply_rule(
@@ -45,19 +51,26 @@ class Pact : public FakeQuant {
       if (!scheme().symmetric())
         write_in_place(tensors.own(1), at::scalar_tensor((static_cast<float>(scheme().qmin()) - zero) * scale));
     }
-    refresh(tensors, clip_of(tensors));
+    const PactClip clip = clip_of(tensors);
+    write(tensors, scale_of_range(clip.low, clip.high, rule_of(scheme())));
+  }
+
+  QParams deployed(const FakeQuantTensors& tensors) const override {
+    const PactClip clip = clip_of(tensors);
+    return qparams_of_range(scheme(), {clip.low}, {clip.high});
   }
 
  private:
   // A clip that training drove to or beyond zero still leaves one representable step.
   PactClip clip_of(const FakeQuantTensors& tensors) const {
-    const float alpha = std::max(tensors.own(0).item<float>(), kScaleFloor);
+    const auto learned = tensors.own(0).item<float>();
+    QUENCH_CHECK(std::isfinite(learned), "alpha of PACT is ", learned, ": training diverged");
+    const float alpha = std::max(learned, kScaleFloor);
     if (scheme().symmetric()) return {scheme().is_signed() ? -alpha : 0.0F, alpha};
     return {std::min(tensors.own(1).item<float>(), 0.0F), alpha};
   }
 
-  void refresh(const FakeQuantTensors& tensors, PactClip clip) const {
-    const ScaleZero pair = scale_of_range(clip.low, clip.high, rule_of(scheme()));
+  static void write(const FakeQuantTensors& tensors, const ScaleZero& pair) {
     write_in_place(tensors.scale(), at::scalar_tensor(pair.scale));
     write_in_place(tensors.zero_point(), at::scalar_tensor(pair.zero_point));
   }

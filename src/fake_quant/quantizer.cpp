@@ -43,7 +43,7 @@ Quantizer::~Quantizer() = default;
 Quantizer::Quantizer(Quantizer&&) noexcept = default;
 
 at::Tensor Quantizer::operator()(const at::Tensor& x, const RandomKey& key) {
-  return run_fake_quant(*state_->algorithm, x, state_->tensors, {flags, state_->observer.get(), key});
+  return run_fake_quant(*state_->algorithm, x, state_->tensors, {flags, state_->observer.get(), key, reconstructing});
 }
 
 void Quantizer::to(const std::string& device) {
@@ -80,12 +80,15 @@ void Quantizer::load(const std::map<std::string, at::Tensor>& state) {
   std::map<std::string, at::Tensor> observed;
   for (const auto& [name, tensor] : state)
     if (name.starts_with(kObserverPrefix)) observed[name.substr(kObserverPrefix.size())] = tensor;
-  for (const FakeQuantParam& param : state_->params) entry(state, param.name);  // all or none
-  const at::Tensor kept = entry(state, "flags");
+  FakeQuantTensors loaded;  // all or none: checked before anything changes
+  for (const FakeQuantParam& param : state_->params) loaded.all.push_back(entry(state, param.name).to(at::kFloat));
+  check_values(spec(), loaded);
+  const at::Tensor& kept = entry(state, "flags");
+  QUENCH_CHECK(kept.numel() == 2, "'flags' of a quantizer holds two numbers, not ", kept.numel());
+  const at::Tensor bytes = kept.to(at::kByte).cpu().contiguous();
   if (state_->observer) state_->observer->load(observed);
-  for (std::size_t i = 0; i < state_->params.size(); ++i)
-    assign(state_->tensors.all[i], entry(state, state_->params[i].name));
-  flags = {kept[0].item<std::uint8_t>() != 0, kept[1].item<std::uint8_t>() != 0};
+  for (std::size_t i = 0; i < state_->params.size(); ++i) assign(state_->tensors.all[i], loaded.all[i]);
+  flags = {bytes.data_ptr<std::uint8_t>()[0] != 0, bytes.data_ptr<std::uint8_t>()[1] != 0};
 }
 
 }  // namespace quench

@@ -1,15 +1,16 @@
 // tqt: power-of-two steps whose threshold learns in the log domain (Jain et al., "Trained quantization
 // thresholds", 2020, equations 5 to 8; numerics 5.7). Symmetric, per tensor.
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 
 #include <cmath>
 #include <numbers>
 
-#include "fake_quant/gradient.h"
 #include "fake_quant/in_place.h"
 #include "kernels/affine.h"
 #include "quench/error.h"
 #include "quench/fake_quant.h"
+#include "quench/gradient.h"
 
 namespace quench {
 namespace {
@@ -32,9 +33,9 @@ class Tqt : public FakeQuant {
     negative_ties_up_ = type != "param";
   }
 
-  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const RandomKey&) const override {
+  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun&) const override {
     const at::Tensor step = step_of(tensors.own(0));
-    write_in_place(tensors.scale(), step);
+    if (c10::GradMode::is_enabled()) write_in_place(tensors.scale(), step);
     const auto low = static_cast<float>(scheme().qmin()), high = static_cast<float>(scheme().qmax());
     return apply_rule(
         {x, tensors.own(0)},
@@ -58,6 +59,10 @@ class Tqt : public FakeQuant {
     write_in_place(tensors.own(0), at::scalar_tensor(threshold));
     write_in_place(tensors.scale(), step_of(tensors.own(0)));
     write_in_place(tensors.zero_point(), at::zeros({}));
+  }
+
+  QParams deployed(const FakeQuantTensors& tensors) const override {
+    return {{step_of(tensors.own(0)).item<float>()}, {0}};
   }
 
  private:

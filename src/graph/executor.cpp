@@ -91,6 +91,7 @@ class RunContext : public ExecContext {
  public:
   explicit RunContext(Executor::State& state) : state_(state), device_(state.options.device) {
     training = state.options.training;
+    reconstructing = state.options.reconstructing;
   }
   const c10::Device& device() const override { return device_; }
   // One stream of random numbers over all runs, begun anew when the seed changes.
@@ -162,6 +163,10 @@ void Executor::State::unify_devices(const Step& step, Inputs& inputs) {
     const c10::Device wanted = step.on_host[i] ? c10::Device(c10::kCPU) : device;
     if (inputs[i].tensor().device() == wanted) continue;
     const Value& value = *program.values[static_cast<std::size_t>(step.inputs[i])];
+    if (const int state = step.entry->traits.state_from; state >= 0 && static_cast<int>(i) >= state) {
+      at::Tensor(inputs[i].tensor()).set_data(inputs[i].tensor().detach().to(wanted));  // the graph's own tensor
+      continue;
+    }
     const std::vector<int>& buffers = step.entry->traits.buffer_slots;
     const bool is_buffer = std::count(buffers.begin(), buffers.end(), static_cast<int>(i)) > 0;
     QUENCH_CHECK(!(options.training && is_buffer), "'", value.name(), "' lies on ", inputs[i].tensor().device().str(),

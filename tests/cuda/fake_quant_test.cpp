@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "fake_quant/samples.h"
+#include "quench/executor.h"
+#include "quench/export.h"
+#include "quench/graph.h"
 
 namespace quench {
 namespace {
@@ -63,6 +66,27 @@ TEST_P(FakeQuantOnCuda, IsCalibratedThere) {
 
 INSTANTIATE_TEST_SUITE_P(All, FakeQuantOnCuda, testing::ValuesIn(FakeQuantRegistry::instance().names()),
                          [](const auto& one) { return one.param; });
+
+// The state of a node follows the data for good: what a forward or an optimizer writes is the graph's own tensor.
+TEST(FakeQuantNodeOnCuda, TrainsTheGraphsOwnTensors) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "no CUDA device";
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {Dim::symbol("N"), 4}));
+  graph.add_output(graph.add("Relu", "relu", {&x}).output());
+  insert_fake_quant(graph, graph.value("relu"), spec_of("lsq", "uint4 symmetric tensor"), {.quantize = true});
+  const at::Tensor scale = graph.value("relu.fq.scale").tensor();
+  scale.detach().fill_(-0.25F);
+  ExecOptions options;
+  options.device = "cuda";
+  options.grad = true;
+  Executor executor(graph, options);
+  executor.run({RtValue(sample({8, 4}))})[0].tensor().sum().backward();
+  EXPECT_TRUE(scale.is_cuda());
+  EXPECT_EQ(scale.item<float>(), 0.25F);
+  EXPECT_TRUE(scale.grad().defined());
+  EXPECT_TRUE(graph.value("relu.fq.scale").tensor().is_same(scale));
+  EXPECT_FALSE(export_onnx_bytes(graph).empty());
+}
 
 class ObserverOnCuda : public testing::TestWithParam<std::string> {};
 

@@ -1,4 +1,5 @@
 // What every fake quantizer promises (numerics 5.0), over all registered names.
+#include <ATen/autocast_mode.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -170,27 +171,127 @@ TEST_P(EveryFakeQuant, RefusesRolesAndGranularitiesThatItHasNot) {
   }
 }
 
+// The schemes of these that the algorithm takes.
+std::vector<FakeQuantSpec> all_that_fit(const std::string& algorithm, const std::vector<std::string>& schemes) {
+  std::vector<FakeQuantSpec> result;
+  for (const std::string& scheme : schemes) {
+    try {
+      result.push_back(spec_for(algorithm, {scheme}));
+    } catch (const Error&) {
+    }
+  }
+  return result;
+}
+
+FakeQuantSpec per_tensor(FakeQuantSpec spec) {
+  QSchemeSpec scheme = spec.scheme.spec();
+  scheme.granularity = Granularity::kTensor;
+  scheme.group = 0;
+  spec.scheme = QScheme(scheme);
+  return spec;
+}
+
+// D22: zero points included, whatever the scheme.
 TEST_P(EveryFakeQuant, WorksPerChannelAsOnEachChannelAlone) {
   const FakeQuantEntry& entry = FakeQuantRegistry::instance().get(GetParam());
   if (!entry.per_channel || transforms()) return;  // DoReFa's maximum is over the whole weight
-  const at::Tensor x = sample({2, 3, 4, 5}) * at::tensor({1.0F, 4.0F, 0.1F}).reshape({1, 3, 1, 1});
-  const at::Tensor y = quantizing(spec_for(GetParam(), {"int8 symmetric channel:1", "uint8 affine channel:1"}), x)(x);
-  for (int c = 0; c < 3; ++c) {
-    const at::Tensor one = x.narrow(1, c, 1).contiguous();
-    EXPECT_TRUE(at::equal(quantizing(spec(), one)(one), y.narrow(1, c, 1))) << c;
+  const at::Tensor x = sample({2, 3, 4, 5}) * at::tensor({1.0F, 4.0F, 0.1F}).reshape({1, 3, 1, 1}) + 0.3F;
+  const auto specs =
+      all_that_fit(GetParam(), {"int8 symmetric channel:1", "uint8 affine channel:1", "int3 affine channel:1"});
+  ASSERT_FALSE(specs.empty());
+  for (const FakeQuantSpec& spec : specs) {
+    const at::Tensor y = quantizing(spec, x)(x);
+    for (int c = 0; c < 3; ++c) {
+      const at::Tensor one = x.narrow(1, c, 1).contiguous();
+      EXPECT_TRUE(at::equal(quantizing(per_tensor(spec), one)(one), y.narrow(1, c, 1)))
+          << spec.scheme.text() << " " << c;
+    }
   }
 }
 
 TEST_P(EveryFakeQuant, WorksPerGroupAsOnEachGroupAlone) {
   const FakeQuantEntry& entry = FakeQuantRegistry::instance().get(GetParam());
   if (!entry.per_channel || transforms()) return;
-  const at::Tensor x = sample({3, 8});
-  const at::Tensor y = quantizing(spec_for(GetParam(), {"int8 symmetric group:1:4", "uint8 affine group:1:4"}), x)(x);
-  for (int row = 0; row < 3; ++row)
-    for (int group = 0; group < 2; ++group) {
-      const at::Tensor one = x.narrow(0, row, 1).narrow(1, 4 * group, 4).contiguous();
-      EXPECT_TRUE(at::equal(quantizing(spec(), one)(one), y.narrow(0, row, 1).narrow(1, 4 * group, 4)));
-    }
+  const at::Tensor x = sample({3, 8}) + 0.3F;
+  for (const FakeQuantSpec& spec : all_that_fit(GetParam(), {"int8 symmetric group:1:4", "uint8 affine group:1:4"})) {
+    const at::Tensor y = quantizing(spec, x)(x);
+    for (int row = 0; row < 3; ++row)
+      for (int group = 0; group < 2; ++group) {
+        const at::Tensor one = x.narrow(0, row, 1).narrow(1, 4 * group, 4).contiguous();
+        EXPECT_TRUE(at::equal(quantizing(per_tensor(spec), one)(one), y.narrow(0, row, 1).narrow(1, 4 * group, 4)));
+      }
+  }
+}
+
+// D20: the shapes of the file, not those that the quantizer was made with.
+TEST_P(EveryFakeQuant, TakesTheShapesOfTheFile) {
+  for (const FakeQuantSpec& spec : all_that_fit(GetParam(), {"int8 symmetric channel:1", "uint8 affine channel:1"})) {
+    const at::Tensor x = sample({2, 3, 4, 5});
+    Quantizer quantizer = quantizing(spec, x), other(spec, {2, 7, 4, 5}, make_observer("min_max", spec.scheme));
+    other.load(quantizer.state());
+    EXPECT_EQ(other.tensors().scale().numel(), 3);
+    EXPECT_TRUE(at::equal(other(x), quantizer(x)));
+  }
+}
+
+TEST_P(EveryFakeQuant, GivesHalfItsGradientToo) {
+  for (const at::ScalarType type : {at::kHalf, at::kBFloat16}) {
+    const at::Tensor x = sample({2, 3, 4, 5}).to(type).requires_grad_(), dy = sample({2, 3, 4, 5}, 2).to(type);
+    const at::Tensor wide = x.detach().to(at::kFloat).requires_grad_();
+    Quantizer quantizer = quantizing(spec(), wide.detach());
+    quantizer(x).backward(dy);
+    quantizer(wide).backward(dy.to(at::kFloat));
+    EXPECT_EQ(x.grad().scalar_type(), type);
+    EXPECT_TRUE(at::equal(x.grad(), wide.grad().to(type)));
+  }
+}
+
+// A convolution under autocast hands bfloat16 on: what comes in goes out in its type, computed in float32.
+TEST_P(EveryFakeQuant, WorksUnderAutocast) {
+  const at::Tensor x = sample({2, 3, 8, 8}), weight = sample({3, 3, 3, 3}, 2);
+  at::autocast::set_autocast_enabled(at::kCPU, true);
+  at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+  const at::Tensor y = at::conv2d(x, weight);
+  Quantizer quantizer = quantizing(spec(), y.to(at::kFloat));
+  const at::Tensor z = quantizer(y);
+  at::autocast::set_autocast_enabled(at::kCPU, false);
+  at::autocast::clear_cache();
+  EXPECT_EQ(y.scalar_type(), at::kBFloat16);
+  EXPECT_EQ(z.scalar_type(), at::kBFloat16);
+  EXPECT_TRUE(at::equal(z, quantizer(y.to(at::kFloat)).to(at::kBFloat16)));
+}
+
+TEST_P(EveryFakeQuant, KeepsTheLayoutOfItsInput) {
+  const at::Tensor x = sample({2, 3, 4, 5}).contiguous(at::MemoryFormat::ChannelsLast).requires_grad_();
+  Quantizer quantizer = quantizing(spec(), x.detach());
+  const at::Tensor y = quantizer(x);
+  EXPECT_TRUE(y.is_contiguous(at::MemoryFormat::ChannelsLast));
+}
+
+TEST_P(EveryFakeQuant, DeploysTheScaleThatItUses) {
+  const at::Tensor x = sample({2, 3, 4, 5});
+  Quantizer quantizer = quantizing(spec(), x);
+  const QParams deployed = make_fake_quant(spec())->deployed(quantizer.tensors());
+  if (!spec().scheme.is_int() || transforms()) return;
+  const at::Tensor y = quantizer(x), steps = y / deployed.scale.at(0);
+  EXPECT_LE((steps - steps.round()).abs().max().item<float>(), 1e-4F);  // 128 steps, each good to 2^-23
+}
+
+TEST_P(EveryFakeQuant, RefusesTensorsThatMakeNoSense) {
+  const at::Tensor x = sample({2, 3, 4, 5});
+  Quantizer quantizer = quantizing(spec(), x);
+  for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
+    auto state = quantizer.state();
+    state["scale"] = at::full({}, bad);
+    EXPECT_THROW(quantizer.load(state), Error);
+  }
+  auto state = quantizer.state();
+  state["scale"] = at::ones({5});
+  quantizer.load(state);
+  EXPECT_THROW(quantizer(x), Error);
+  if (FakeQuantRegistry::instance().get(GetParam()).learns_scale) return;
+  state["scale"] = at::zeros({});
+  EXPECT_THROW(quantizer.load(state), Error);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryFakeQuant, testing::ValuesIn(FakeQuantRegistry::instance().names()),

@@ -149,6 +149,68 @@ TEST(FakeQuantNode, SaysWhatIsWrongWithIt) {
   EXPECT_NE(message("algorithm", std::string("pact")).find("takes 4 inputs, not 3"), std::string::npos);
 }
 
+// A file that lies ends in an error that names the node, never in a crash or in another shape.
+TEST(FakeQuantNode, RefusesStateThatMakesNoSense) {
+  const auto message = [](const char* constant, const at::Tensor& tensor, const FakeQuantSpec& spec) {
+    Graph graph = conv_relu();
+    insert_fake_quant(graph, graph.value("relu"), spec, {.quantize = true});
+    graph.set_tensor(graph.value(constant), tensor);
+    try {
+      run(graph, sample({1, 3, 8, 8}));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const FakeQuantSpec fixed = spec_of("fixed", "uint8 affine tensor"), lsq = spec_of("lsq", "int8 symmetric tensor");
+  const FakeQuantSpec channels = spec_of("fixed", "e4m3fn channel:1");
+  for (const FakeQuantSpec& spec : {fixed, lsq}) {
+    EXPECT_NE(message("relu.fq.scale", at::ones({0}), spec).find("relu.fq"), std::string::npos);
+    EXPECT_NE(message("relu.fq.scale", at::ones({3}), spec).find("has the shape [3]"), std::string::npos);
+    EXPECT_NE(message("relu.fq.scale", at::full({}, std::nanf("")), spec).find("holds a NaN"), std::string::npos);
+    EXPECT_NE(message("relu.fq.scale", at::ones({}, at::kDouble), spec).find("must be float"), std::string::npos);
+  }
+  EXPECT_NE(message("relu.fq.scale", at::zeros({}), fixed).find("scales must be positive"), std::string::npos);
+  EXPECT_NE(message("relu.fq.zero_point", at::full({}, 300.5F), fixed).find("is no code of"), std::string::npos);
+  EXPECT_NE(message("relu.fq.scale", at::ones({5}), channels).find("it must be [4]"), std::string::npos);
+  EXPECT_NE(message("relu.fq.scale", at::ones({4, 1, 1}), spec_of("nnie", "log8 tensor")).find("has the shape"),
+            std::string::npos);
+}
+
+TEST(FakeQuantNode, WantsConstantsForItsState) {
+  Graph graph = quantized(spec_of("fixed", "uint8 symmetric tensor"));
+  Node& node = *graph.find_node("relu.fq");
+  graph.set_input(node, 1, &graph.add_input("scale", TypeInfo::tensor(DType::kFloat, Dims{})));
+  Executor executor(graph);
+  EXPECT_THROW(executor.run({RtValue(sample({1, 3, 8, 8})), RtValue(at::ones({}))}), Error);
+}
+
+// A plug-in that is not there: the file can be read and looked at, not run.
+TEST(FakeQuantNode, OfAnUnknownAlgorithmCanBeRead) {
+  Graph graph = quantized(spec_of("fixed", "uint8 symmetric tensor"));
+  graph.find_node("relu.fq")->attrs["algorithm"] = std::string("mine");
+  const Graph again = import_onnx_bytes(export_onnx_bytes(graph));
+  EXPECT_THROW(run(again, sample({1, 3, 8, 8})), Error);
+}
+
+// Options come back as the numbers that they were.
+TEST(FakeQuantNode, KeepsItsOptionsToTheBit) {
+  Graph graph = conv_relu();
+  insert_fake_quant(graph, graph.value("x"),
+                    spec_of("dsq", "int4 symmetric tensor", Role::kActivation, Options({{"alpha", 0.3}})),
+                    {.quantize = true});
+  const Graph again = import_onnx_bytes(export_onnx_bytes(graph));
+  const double before = make_fake_quant(fake_quant_spec(*graph.find_node("x.fq")))->spec().options.number("alpha");
+  EXPECT_EQ(make_fake_quant(fake_quant_spec(*again.find_node("x.fq")))->spec().options.number("alpha"), before);
+}
+
+TEST(InsertFakeQuant, LeavesTheGraphAloneWhenItRefuses) {
+  Graph graph = quantized(spec_of("fixed", "uint8 symmetric tensor"));
+  const std::string before = to_text(graph);
+  EXPECT_THROW(insert_fake_quant(graph, graph.value("relu"), spec_of("fixed", "uint8 symmetric tensor")), Error);
+  EXPECT_EQ(to_text(graph), before);
+}
+
 TEST(InsertFakeQuant, RefusesWhatItCannotShape) {
   Graph graph = conv_relu();
   EXPECT_THROW(insert_fake_quant(graph, graph.value("x"), spec_of("fixed", "int8 channel:0")), Error);

@@ -1,4 +1,5 @@
 // LSQ and LSQ+ against a double-precision oracle written from numerics 5.3, and against LibTorch's kernel.
+#include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
 #include "fake_quant/oracle.h"
@@ -85,8 +86,13 @@ TEST(Lsq, EqualsLibTorchsKernel) {
   expect_close(quantizer.tensors().zero_point().grad(), z.grad().to(at::kDouble), x.numel(), "dz");
 }
 
-TEST(Lsq, TurnsANegativeScalePositive) {
+TEST(Lsq, TurnsANegativeScalePositiveWhileItTrains) {
   Quantizer quantizer = learning({"int8 symmetric tensor", -0.5F, 0});
+  {
+    const c10::NoGradGuard no_grad;
+    EXPECT_EQ(quantizer(at::ones({1})).item<float>(), 1.0F);
+    EXPECT_EQ(quantizer.tensors().scale().item<float>(), -0.5F);
+  }
   quantizer(sample({4}));
   EXPECT_EQ(quantizer.tensors().scale().item<float>(), 0.5F);
 }
@@ -100,6 +106,23 @@ TEST(Lsq, CountsTheWholeTensorWhereAskedTo) {
     return quantizer.tensors().scale().grad();
   };
   EXPECT_TRUE(at::allclose(gradient(1) * 2, gradient(0)));  // sqrt of 4 channels
+}
+
+// The power of two is used, the scale itself goes on learning; the gradient goes straight through.
+TEST(Lsq, UsesAPowerOfTwoWhereTheSchemeSaysSo) {
+  Quantizer quantizer = learning({"int8 symmetric tensor pot", 0.3F, 0});
+  const at::Tensor y = quantizer(at::tensor({1.1F}));
+  y.backward(at::ones({1}));
+  EXPECT_EQ(y.item<float>(), 1.0F);  // steps of a quarter
+  EXPECT_EQ(quantizer.tensors().scale().item<float>(), 0.3F);
+  EXPECT_NEAR(quantizer.tensors().scale().grad().item<float>(), (4 - 4.4F) / std::sqrt(127.0F), 1e-6F);
+  EXPECT_EQ(make_fake_quant(quantizer.spec())->deployed(quantizer.tensors()).scale[0], 0.25F);
+}
+
+TEST(LsqPlus, KeepsItsZeroPointAmongTheCodes) {
+  Quantizer quantizer = learning({"uint4 affine tensor", 0.5F, 90});
+  quantizer(sample({4}));
+  EXPECT_EQ(quantizer.tensors().zero_point().item<float>(), 15.0F);
 }
 
 TEST(LsqPlus, RefusesASymmetricScheme) {

@@ -62,6 +62,22 @@ TEST(Pact, MayBeginAtTheObservedRange) {
   EXPECT_THROW(make_fake_quant(spec_of("pact", "uint8 tensor", Role::kActivation, Options({{"init", "x"}}))), Error);
 }
 
+// D1: what is trained is what the one rule gives for the clip, and what is deployed.
+TEST(Pact, ForwardIsTheAffineOpOnTheClippedInput) {
+  for (const char* text : {"int4 symmetric tensor", "uint4 symmetric tensor", "uint4 affine tensor"}) {
+    const QScheme scheme = QScheme::parse(text);
+    const at::Tensor x = sample({3, 4, 5, 6}) * 4;
+    Quantizer quantizer(spec_of("pact", text), {});
+    quantizer.flags.quantize = true;
+    const float low = scheme.symmetric() && !scheme.is_signed() ? 0.0F : -6.0F;
+    const QParams params = qparams_of_range(scheme, {low}, {6.0F});
+    const at::Tensor expected = at::fake_quantize_per_tensor_affine(x.clamp(low, 6.0F), params.scale[0],
+                                                                    params.zero_point[0], scheme.qmin(), scheme.qmax());
+    EXPECT_TRUE(at::equal(quantizer(x), expected)) << text;
+    EXPECT_EQ(make_fake_quant(quantizer.spec())->deployed(quantizer.tensors()), params) << text;
+  }
+}
+
 TEST(Pact, SurvivesAClipBelowZero) {
   Quantizer quantizer(spec_of("pact", "uint8 symmetric tensor"), {});
   quantizer.load({{"scale", at::ones({})},

@@ -11,7 +11,7 @@ namespace {
 class LearnedBounds : public FakeQuant {
  public:
   explicit LearnedBounds(const FakeQuantSpec& spec) : FakeQuant(spec) {}
-  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& t, const RandomKey&) const override {
+  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& t, const FakeQuantRun&) const override {
     // Finite, or the difference of two infinities would be NaN.
     const at::Tensor v = (x / t.scale()).clamp(-1e6, 1e6),
                      z = straight_through(t.zero_point(), at::round(t.zero_point()));

@@ -9,7 +9,9 @@ namespace {
 const char* const kScheme = "uint4 symmetric tensor";
 
 Quantizer dropping(const at::Tensor& x, double prob) {
-  return quantizing(spec_of("qdrop", kScheme, Role::kActivation, Options({{"prob", prob}})), x * 0.7F);
+  Quantizer quantizer = quantizing(spec_of("qdrop", kScheme, Role::kActivation, Options({{"prob", prob}})), x * 0.7F);
+  quantizer.reconstructing = true;
+  return quantizer;
 }
 
 TEST(Qdrop, LeavesSomeAsTheyWere) {
@@ -19,6 +21,13 @@ TEST(Qdrop, LeavesSomeAsTheyWere) {
   EXPECT_TRUE((kept | done).all().item<bool>());
   const double share = done.to(at::kFloat).mean().item<double>();
   EXPECT_NEAR(share, 0.5, 5 * 0.5 / std::sqrt(6400.0));  // five standard deviations
+}
+
+TEST(Qdrop, DropsOnlyWhileReconstructing) {
+  const at::Tensor x = sample({64, 100}).abs();
+  Quantizer quantizer = dropping(x, 0.5);
+  quantizer.reconstructing = false;
+  EXPECT_TRUE(at::equal(quantizer(x, {1, 2, 3}), dropping(x, 1.0)(x)));
 }
 
 TEST(Qdrop, DrawsByKeyAlone) {

@@ -20,21 +20,37 @@ OptionValue option_of(const std::string& name, const Attr& attr, const Node& nod
   fail(node.where(), ": attribute '", name, "' must be a number or a word");
 }
 
+FakeQuantTensors state_of(const Inputs& in) {
+  FakeQuantTensors tensors;
+  for (std::size_t i = 1; i < in.size(); ++i) tensors.all.push_back(in[i].tensor());
+  return tensors;
+}
+
 std::vector<RtValue> fake_quant(const Node& node, const Inputs& in, ExecContext& context) {
   const QuantFlags flags = fake_quant_flags(node);
   if (!flags.observe && !flags.quantize) return {in[0]};
   const FakeQuantSpec spec = fake_quant_spec(node);
+  const FakeQuantRun run{flags, context.observer(node), context.random_key(node), context.reconstructing};
+  return {run_fake_quant(*make_fake_quant(spec), in[0].tensor(), state_of(in), run)};
+}
+
+// Once an executor: whether what the file or the caller put there makes sense.
+Inputs check_state(const Node& node, const Inputs& in) {
+  for (std::size_t slot = 1; slot < node.inputs().size(); ++slot)
+    QUENCH_CHECK(node.inputs()[slot] && node.inputs()[slot]->is_constant(), node.where(), ": input ", slot,
+                 " must be a constant: it is the quantizer's state");
+  const FakeQuantSpec spec = fake_quant_spec(node);
   const std::size_t count = params_of(spec).size();
   QUENCH_CHECK(in.size() == count + 1, node.where(), ": '", spec.algorithm, "' takes ", count + 1, " inputs, not ",
                in.size());
-  FakeQuantTensors tensors;
-  for (std::size_t i = 1; i < in.size(); ++i) tensors.all.push_back(in[i].tensor());
-  const FakeQuantRun run{flags, context.observer(node), context.random_key(node)};
-  return {run_fake_quant(*make_fake_quant(spec), in[0].tensor(), tensors, run)};
+  check_values(spec, state_of(in));
+  return Inputs(in.size());  // nothing is replaced
 }
 
 // The tensors that the algorithm learns, and the weight that it quantizes.
 std::vector<int> learned_slots(const Node& node) {
+  // Without the plug-in that it needs a graph can still be looked at; running it names the algorithm.
+  if (!FakeQuantRegistry::instance().find(node.get_string("algorithm", "fixed"))) return {};
   const FakeQuantSpec spec = fake_quant_spec(node);
   std::vector<int> slots;
   if (spec.role != Role::kActivation) slots.push_back(0);
@@ -49,6 +65,7 @@ OpTraits fake_quant_traits() {
   traits.quantizes = true;
   traits.keeps_sign = true;
   traits.learned_slots = learned_slots;
+  traits.state_from = 1;
   return traits;
 }
 
@@ -80,11 +97,14 @@ void set_fake_quant_flags(Node& node, QuantFlags flags) {
 
 FakeQuantTensors fake_quant_tensors(const Node& node) {
   FakeQuantTensors tensors;
-  for (std::size_t i = 1; i < node.inputs().size(); ++i) tensors.all.push_back(node.inputs()[i]->tensor());
+  for (std::size_t i = 1; i < node.inputs().size(); ++i) {
+    QUENCH_CHECK(node.inputs()[i], node.where(), ": input ", i, " is absent");
+    tensors.all.push_back(node.inputs()[i]->tensor());
+  }
   return tensors;
 }
 
-QUENCH_REGISTER_OP("quench.FakeQuant", fake_quant, same_as_input, fake_quant_traits(),
-                   "what quantization does to a tensor, in float, with a gradient")
+QUENCH_REGISTER_ITEM(OpEntry, "quench.FakeQuant", "what quantization does to a tensor, in float, with a gradient",
+                     {fake_quant, same_as_input, fake_quant_traits(), check_state})
 
 }  // namespace quench
