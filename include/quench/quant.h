@@ -77,9 +77,9 @@ struct QParams {
 };
 
 // The one scale rule: numerics 3. From observer to training, export and integer execution, every scale that
-// is not learned comes from here. Throws where a range was never observed or is not finite.
+// is not learned comes from here. Throws where a range was never observed, is not finite, or has no finite scale.
 QParams qparams_of_range(const QScheme& scheme, const std::vector<float>& min, const std::vector<float>& max);
-// A scale that comes from elsewhere (LSQ's rule, a search) under the rest of the rule: the floor, the power of
+// A scale >= 0 that comes from elsewhere (LSQ's rule, a search) under the rest of the rule: the floor, the power of
 // two, then the zero point from `min`.
 QParams qparams_of_scale(const QScheme& scheme, const std::vector<float>& scale, const std::vector<float>& min);
 

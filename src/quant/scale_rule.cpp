@@ -20,6 +20,7 @@ namespace {
 std::string entry_text(std::size_t i, std::size_t count) { return count == 1 ? "" : concat(" of entry ", i); }
 
 void add(QParams& params, const ScaleZero& pair) {
+  QUENCH_CHECK(std::isfinite(pair.scale), "the scale of entry ", params.scale.size(), " does not fit float32");
   params.scale.push_back(pair.scale);
   params.zero_point.push_back(static_cast<std::int32_t>(pair.zero_point));
 }
@@ -46,6 +47,7 @@ QParams qparams_of_scale(const QScheme& scheme, const std::vector<float>& scale,
   for (std::size_t i = 0; i < scale.size(); ++i) {
     QUENCH_CHECK(std::isfinite(scale[i]) && std::isfinite(min[i]), "the scale", entry_text(i, scale.size()), " is ",
                  scale[i], " over a minimum of ", min[i], ": both must be finite");
+    QUENCH_CHECK(scale[i] >= 0.0F, "the scale", entry_text(i, scale.size()), " is ", scale[i], ": it is negative");
     add(params, finish_scale(scale[i], std::min(min[i], 0.0F), rule));
   }
   return params;

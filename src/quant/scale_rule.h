@@ -1,6 +1,7 @@
 // The one scale rule (numerics 3) for one range, as plain float32 arithmetic that the CPU and CUDA share.
 #pragma once
 
+#include <cfloat>
 #include <cmath>
 
 #include "core/host_device.h"
@@ -39,9 +40,16 @@ QUENCH_HD inline ScaleZero finish_scale(float scale, float low, const ScaleRule&
   return {scale, zero > rule.qmax ? rule.qmax : zero};
 }
 
+// (high - low) / count, also where the difference of two finite ends is none.
+QUENCH_HD inline float width_over(float low, float high, float count) {
+  const float width = high - low;
+  return width > FLT_MAX ? high / count - low / count : width / count;
+}
+
+// The scale is infinite only where no float32 holds it: a range of 1 bit, or a power of two, near FLT_MAX.
 QUENCH_HD inline ScaleZero scale_of_range(float min, float max, const ScaleRule& rule) {
   const float low = min < 0.0F ? min : 0.0F, high = max > 0.0F ? max : 0.0F;
-  if (!rule.symmetric) return finish_scale((high - low) / (rule.qmax - rule.qmin), low, rule);
+  if (!rule.symmetric) return finish_scale(width_over(low, high, rule.qmax - rule.qmin), low, rule);
   if (!rule.is_signed) return finish_scale(high / rule.qmax, low, rule);
   const float largest = -low > high ? -low : high;
   return finish_scale(largest / ((rule.qmax - rule.qmin) / 2), low, rule);

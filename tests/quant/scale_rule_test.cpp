@@ -62,5 +62,29 @@ TEST(ScaleRule, RefusesWhatWasNeverObserved) {
   EXPECT_THROW(qparams_of_range(QScheme(), {1.0F}, {}), Error);
 }
 
+// The difference of the ends is no float32, the scale is.
+TEST(ScaleRule, HoldsHugeRanges) {
+  const QParams params = of("uint8 affine tensor", -3e38F, 3e38F);
+  EXPECT_EQ(params.scale[0], 3e38F / 255.0F + 3e38F / 255.0F);
+  EXPECT_EQ(params.zero_point[0], 128);  // 127.5 steps below, to even
+  EXPECT_EQ(of("int8 symmetric tensor", -3e38F, 3e38F).scale[0], 3e38F / 127.5F);
+  EXPECT_EQ(of("uint8 affine tensor", -1e38F, 1e38F).scale[0], 2e38F / 255.0F);
+}
+
+TEST(ScaleRule, RefusesARangeWithoutAFiniteScale) {
+  EXPECT_THROW(of("int1 symmetric tensor", -3e38F, 3e38F), Error);
+  EXPECT_THROW(of("uint1 affine tensor", -3e38F, 3e38F), Error);
+  EXPECT_THROW(of("uint1 symmetric tensor pot", 0.0F, 3e38F), Error);  // 2^128
+  EXPECT_TRUE(std::isfinite(of("int1 symmetric tensor", -1.7e38F, 1.7e38F).scale[0]));
+}
+
+TEST(ScaleRule, RefusesAGivenScaleThatIsNone) {
+  const QScheme scheme = QScheme::parse("int8 tensor");
+  EXPECT_THROW(qparams_of_scale(scheme, {-1.0F}, {0.0F}), Error);
+  EXPECT_THROW(qparams_of_scale(scheme, {std::nanf("")}, {0.0F}), Error);
+  EXPECT_THROW(qparams_of_scale(QScheme::parse("int8 tensor pot"), {3e38F}, {0.0F}), Error);
+  EXPECT_EQ(qparams_of_scale(scheme, {0.0F}, {0.0F}).scale[0], std::ldexp(1.0F, -23));
+}
+
 }  // namespace
 }  // namespace quench
