@@ -1,4 +1,6 @@
 #include <cmath>
+#include <limits>
+#include <set>
 #include <sstream>
 
 #include "quench/error.h"
@@ -35,6 +37,8 @@ void check_granularity(const QSchemeSpec& spec) {
   const bool grouped = spec.granularity == Granularity::kGroup;
   QUENCH_CHECK(!grouped || spec.group > 0, "granularity 'group' needs a positive group size, not ", spec.group);
   QUENCH_CHECK(grouped || spec.group == 0, "a group size of ", spec.group, " needs granularity 'group'");
+  QUENCH_CHECK(spec.granularity != Granularity::kTensor || spec.axis == 0, "an axis of ", spec.axis,
+               " needs granularity 'channel' or 'group'");
 }
 
 std::string format_text(const QSchemeSpec& spec) {
@@ -72,27 +76,48 @@ bool read_format(const std::string& word, const std::string& text, QSchemeSpec& 
   return true;
 }
 
-// "channel:0", "group:1:32"
+int read_axis(const std::string& digits, const std::string& text) {
+  const std::int64_t axis = read_number(digits, text);
+  QUENCH_CHECK(axis >= std::numeric_limits<int>::min() && axis <= std::numeric_limits<int>::max(), "axis ", axis,
+               " in the scheme '", text, "' is out of range");
+  return static_cast<int>(axis);
+}
+
+// "tensor", "channel:0", "group:1:32"; "channel" alone is axis 0.
 void read_granularity(const std::string& word, const std::string& text, QSchemeSpec& spec) {
   std::istringstream in(word);
   std::string name, axis, group;
   std::getline(in, name, ':');
-  std::getline(in, axis, ':');
-  std::getline(in, group);
+  const bool has_axis = static_cast<bool>(std::getline(in, axis, ':'));
+  const bool has_group = static_cast<bool>(std::getline(in, group));
+  QUENCH_CHECK(!word.ends_with(':'), "'", word, "' in the scheme '", text, "' lacks a number");
+  QUENCH_CHECK(name != "tensor" || !has_axis, "'", word, "' in the scheme '", text, "': a tensor has no axis");
+  QUENCH_CHECK(name == "group" || !has_group, "'", word, "' in the scheme '", text, "': only 'group' has a group size");
   if (name == "tensor") spec.granularity = Granularity::kTensor;
   if (name == "channel") spec.granularity = Granularity::kChannel;
   if (name == "group") spec.granularity = Granularity::kGroup;
   if (name == "token") spec.granularity = Granularity::kToken;
   if (name == "block") spec.granularity = Granularity::kBlock;
-  if (!axis.empty()) spec.axis = static_cast<int>(read_number(axis, text));
-  if (!group.empty()) spec.group = read_number(group, text);
+  if (has_axis) spec.axis = read_axis(axis, text);
+  if (has_group) spec.group = read_number(group, text);
 }
 
-void read_word(const std::string& word, const std::string& text, QSchemeSpec& spec) {
+// Of words that exclude each other; a plain word is its own kind.
+std::string kind_of_word(const std::string& name) {
+  if (name == "symmetric" || name == "affine") return "symmetric or affine";
+  if (name == "narrow" || name == "pot") return name;
+  return "the granularity";
+}
+
+// `seen` holds the kinds of the words before.
+void read_word(const std::string& word, const std::string& text, QSchemeSpec& spec, std::set<std::string>& seen) {
   static const std::vector<std::string> known = {"symmetric", "affine", "tensor", "channel", "group",
                                                  "token",     "block",  "narrow", "pot"};
   const std::string name = word.substr(0, word.find(':'));
   if (std::find(known.begin(), known.end(), name) == known.end()) fail_unknown_name("word of a scheme", word, known);
+  QUENCH_CHECK(seen.insert(kind_of_word(name)).second, "the scheme '", text, "' says ", kind_of_word(name), " twice");
+  QUENCH_CHECK(word == name || kind_of_word(name) == "the granularity", "'", name, "' in the scheme '", text,
+               "' takes no number");
   if (name == "symmetric" || name == "affine")
     spec.symmetric = name == "symmetric";
   else if (name == "narrow")
@@ -121,7 +146,8 @@ QScheme QScheme::parse(const std::string& text) {
   std::string word;
   QUENCH_CHECK(in >> word && read_format(word, text, spec), "the scheme '", text,
                "' must begin with intN, uintN, e4m3fn, e5m2 or log8");
-  while (in >> word) read_word(word, text, spec);
+  std::set<std::string> seen;
+  while (in >> word) read_word(word, text, spec, seen);
   return with_context([&] { return concat("in the scheme '", text, "'"); }, [&] { return QScheme(spec); });
 }
 

@@ -54,6 +54,7 @@ TEST(QScheme, SaysWhatIsWrong) {
             "granularity 'token' is not built yet; known: tensor, channel, group");
   EXPECT_EQ(message_of({.granularity = Granularity::kGroup}), "granularity 'group' needs a positive group size, not 0");
   EXPECT_EQ(message_of({.group = 4}), "a group size of 4 needs granularity 'group'");
+  EXPECT_EQ(message_of({.axis = 3}), "an axis of 3 needs granularity 'channel' or 'group'");
 }
 
 TEST(QScheme, SaysWhatIsWrongInItsText) {
@@ -63,6 +64,39 @@ TEST(QScheme, SaysWhatIsWrongInItsText) {
   EXPECT_THROW(QScheme::parse("int8x"), Error);
   EXPECT_THROW(QScheme::parse("int99999999999999999999"), Error);
   EXPECT_THROW(QScheme::parse("int8 channel:z"), Error);
+}
+
+TEST(QScheme, ReadsNothingIntoItsText) {
+  for (const char* text : {"int8 channel:4294967296",
+                           "int8 channel:-2147483649",
+                           "int8 channel:",
+                           "int8 channel:0:4",
+                           "int8 channel:0:0",
+                           "int4 group:1:",
+                           "int4 group:1:32:2",
+                           "int4 group:1:32:",
+                           "int4 group",
+                           "int8 tensor:3",
+                           "int8 tensor:0",
+                           "int8 tensor:",
+                           "int8 symmetric:1",
+                           "int8 narrow:1",
+                           "int8 symmetric affine",
+                           "int8 affine affine",
+                           "int8 channel:0 tensor",
+                           "int8 tensor tensor",
+                           "int8 narrow narrow",
+                           "int8 pot pot",
+                           "int8 int8"})
+    EXPECT_THROW(QScheme::parse(text), Error) << text;
+}
+
+TEST(QScheme, IsThatOfItsText) {
+  for (const char* text : {"int8", "uint4 affine", "int8 channel", "int8 pot channel:-2 narrow", "int4 group:-1:32",
+                           "e5m2 symmetric tensor", "log8", "e4m3fn pot", "int8 channel:2147483647"}) {
+    const QScheme scheme = QScheme::parse(text);
+    EXPECT_EQ(QScheme::parse(scheme.text()), scheme) << text;
+  }
 }
 
 TEST(QScheme, GivesTheShapeOfItsScales) {
