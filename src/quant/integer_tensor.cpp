@@ -26,6 +26,7 @@ at::Tensor centered(const QTensor& x, int axis) {
       static_cast<std::int64_t>(params.scale.size()) == channels && params.zero_point.size() == params.scale.size(),
       "the scheme '", scheme.text(), "' needs ", channels, " scales and zero points here, found ", params.scale.size(),
       " and ", params.zero_point.size());
+  check_scales(params);
   const at::Tensor zero_points = at::tensor(at::ArrayRef<std::int32_t>(params.zero_point)).to(at::kDouble);
   if (scheme.per_tensor()) return codes - zero_points;
   std::vector<std::int64_t> shape(static_cast<std::size_t>(codes.dim()), 1);
@@ -36,6 +37,7 @@ at::Tensor centered(const QTensor& x, int axis) {
 float tensor_scale(const QTensor& x) {
   QUENCH_CHECK(x.type.scheme.per_tensor() && x.type.params.scale.size() == 1, "the scheme '", x.type.scheme.text(),
                "' must be per tensor here");
+  check_scales(x.type.params);
   return x.type.params.scale[0];
 }
 

@@ -38,8 +38,7 @@ void check_params(const at::Tensor& x, const QType& type) {
       static_cast<std::int64_t>(params.scale.size()) == count && params.zero_point.size() == params.scale.size(),
       "the scheme '", type.scheme.text(), "' needs ", count, " scales and zero points here, found ",
       params.scale.size(), " and ", params.zero_point.size());
-  for (const float scale : params.scale)
-    QUENCH_CHECK(scale > 0.0F && std::isfinite(scale), "a scale must be positive and finite, not ", scale);
+  check_scales(params);
 }
 
 at::ScalarType storage_of(const QScheme& scheme) {
@@ -103,6 +102,11 @@ float dequantize_byte(std::uint8_t code, const QType& type, std::size_t c) {
 }
 
 }  // namespace
+
+void check_scales(const QParams& params) {
+  for (const float scale : params.scale)
+    QUENCH_CHECK(scale > 0.0F && std::isfinite(scale), "a scale must be positive and finite, not ", scale);
+}
 
 at::Tensor quantize_reference(const at::Tensor& x, const QType& type, QuantizeBy by) {
   check_params(x, type);

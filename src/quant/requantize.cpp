@@ -90,8 +90,9 @@ std::int32_t OutputCodes::clamp(std::int64_t code) const {
 
 namespace {
 
-// Also of what no integer holds. In double every float32 plus a zero point is exact.
+// Also of what no integer holds; NaN gives the zero point's code. In double every float32 plus a zero point is exact.
 std::int32_t clamp_real(double code, const OutputCodes& y) {
+  if (std::isnan(code)) return y.clamp(y.zero_point);
   return static_cast<std::int32_t>(std::clamp<double>(code, y.low, y.high));
 }
 
@@ -115,8 +116,10 @@ OutputCodes output_codes(const QType& type, const Arithmetic& arithmetic, const 
                "the result of an integer op needs an integer scheme per tensor, not '", scheme.text(), "'");
   QUENCH_CHECK(type.params.scale.size() == 1 && type.params.zero_point.size() == 1,
                "the result of an integer op needs one scale and one zero point");
+  check_scales(type.params);
   OutputCodes y{type.params.scale[0], type.params.zero_point[0], scheme.qmin(), scheme.qmax()};
   if (arithmetic.rule == Requantize::kAway && scheme.is_signed()) y.low = -y.high;
+  QUENCH_CHECK(!std::isnan(clip.min) && !std::isnan(clip.max), "cannot clip to ", clip.min, " ... ", clip.max);
   const OutputCodes whole = y;
   y.low = whole.nearest(clip.min / y.scale);
   y.high = whole.nearest(clip.max / y.scale);
@@ -131,6 +134,7 @@ Requantizer::Requantizer(const Arithmetic& arithmetic, const AccumulatorStep& st
   const auto count = static_cast<float>(step.count);
   for (const float b : step.b) {
     const float single = (step.a * b) / (y.scale * count);
+    QUENCH_CHECK(std::isfinite(single), "the multiplier ", step.a, " * ", b, " / ", y.scale, " does not fit float32");
     const double real = static_cast<double>(step.a) * b / static_cast<double>(step.count);
     multipliers_.push_back({single, real, fixed ? fixed_point(real / y.scale, bits) : FixedPoint{}});
   }

@@ -158,5 +158,21 @@ TEST(IntegerMul, NamesTheBoundWhenAProductOverflows) {
   EXPECT_EQ(integer_add({codes, wide}, {codes, wide}, {wide, {}, {}}).to(at::kInt).item<int>(), 65535);
 }
 
+TEST(IntegerOps, RefuseScalesThatAreNone) {
+  const at::Tensor codes = at::ones({1, 1, 2, 2}, at::kByte), w = at::ones({1, 1, 1, 1}, at::kChar);
+  const QType good = type_of("uint8 affine tensor", 1.0F), weight = type_of("int8 channel:0", 1.0F);
+  for (const float scale : {0.0F, -1.0F, NAN, INFINITY}) {
+    const QType bad = type_of("uint8 affine tensor", scale), bad_weight = type_of("int8 channel:0", scale);
+    EXPECT_THROW(integer_requantize({codes, bad}, {good, {}, {}}), Error);
+    EXPECT_THROW(integer_requantize({codes, good}, {bad, {}, {}}), Error);
+    EXPECT_THROW(integer_add({codes, good}, {codes, bad}, {good, {}, {}}), Error);
+    EXPECT_THROW(integer_max_pool({codes, bad}, {{2, 2}, {}}), Error);
+    EXPECT_THROW(integer_clip({codes, bad}, {}), Error);
+    EXPECT_THROW(integer_conv({codes, good}, {w, bad_weight}, {}, {}, 1, {good, {}, {}}), Error);
+    EXPECT_THROW(integer_conv({codes, bad}, {w, weight}, {}, {}, 1, {good, {}, {}}), Error);
+  }
+  EXPECT_NO_THROW(integer_conv({codes, good}, {w, weight}, {}, {}, 1, {good, {}, {}}));
+}
+
 }  // namespace
 }  // namespace quench

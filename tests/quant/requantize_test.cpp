@@ -208,6 +208,21 @@ TEST(OutputCodes, ArePerTensorIntegers) {
   EXPECT_THROW(output_codes({QScheme::parse("e4m3fn tensor"), {{1.0F}, {0}}}, {}), Error);
 }
 
+TEST(OutputCodes, NeedAPositiveFiniteScaleAndAClipOfNumbers) {
+  const QScheme scheme = QScheme::parse("int8 tensor");
+  for (const float scale : {0.0F, -1.0F, NAN, INFINITY})
+    EXPECT_THROW(output_codes({scheme, {{scale}, {0}}}, {}), Error);
+  EXPECT_THROW(output_codes({scheme, {{1.0F}, {0}}}, {}, {NAN, 1.0F}), Error);
+  EXPECT_THROW(output_codes({scheme, {{1.0F}, {0}}}, {}, {0.0F, NAN}), Error);
+}
+
+// 0 * inf is no number of steps.
+TEST(Requantize, RefusesAMultiplierThatOverflows) {
+  for (const Requantize rule : kAllRules)
+    EXPECT_THROW(Requantizer({rule}, {1e30F, {1e30F}, 1}, codes_of(0)), Error) << name_of(rule);
+  EXPECT_EQ(codes_of(3).nearest(NAN), 3);
+}
+
 TEST(Requantize, NamesAreReadBack) {
   for (const Requantize rule : kAllRules) EXPECT_EQ(requantize_from_name(name_of(rule)), rule);
   EXPECT_THROW(requantize_from_name("mlass"), Error);
