@@ -18,8 +18,7 @@ class Dsq : public FakeQuant {
     const at::Tensor scale = tensors.scale().detach().clone(), zero = tensors.zero_point().detach().clone();
     return apply_rule(
         {x},
-        {.forward =
-             [&, this](const Tensors& in) { return dsq_forward(in[0], {scale, zero, scheme(), spec().by}, alpha_); },
+        {.forward = [&, this](const Tensors& in) { return dsq_forward(in[0], {scale, zero, scheme(), spec().by}); },
          .backward = [scheme = scheme(), by = spec().by, alpha = alpha_](const at::Tensor& dy, const Tensors& saved)
              -> Tensors { return {dsq_backward(dy, saved[0], {saved[1], saved[2], scheme, by}, alpha)}; },
          .save = [&](const Tensors& in, const at::Tensor&) -> Tensors { return {in[0], scale, zero}; }});

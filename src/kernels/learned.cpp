@@ -91,8 +91,8 @@ void qdrop_backward_by(const at::Tensor& dy, const at::Tensor& x, const AffineAr
 }  // namespace
 
 // DSQ is soft in the gradient only: quant/dsq.h.
-at::Tensor dsq_forward(const at::Tensor& x, const AffineArgs& args, double) { return fake_quantize(x, args); }
-at::Tensor dsq_forward_ref(const at::Tensor& x, const AffineArgs& args, double) { return fake_quantize_ref(x, args); }
+at::Tensor dsq_forward(const at::Tensor& x, const AffineArgs& args) { return fake_quantize(x, args); }
+at::Tensor dsq_forward_ref(const at::Tensor& x, const AffineArgs& args) { return fake_quantize_ref(x, args); }
 at::Tensor dsq_backward(const at::Tensor& dy, const at::Tensor& x, const AffineArgs& args, double alpha) {
   return dsq_backward_by(dy, x, args, alpha, false);
 }

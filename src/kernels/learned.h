@@ -7,10 +7,10 @@
 
 namespace quench {
 
-// DSQ (numerics 5.8). alpha in (0, 1).
-at::Tensor dsq_forward(const at::Tensor& x, const AffineArgs& args, double alpha);
+// DSQ (numerics 5.8). alpha in (0, 1) shapes the gradient only: quant/dsq.h.
+at::Tensor dsq_forward(const at::Tensor& x, const AffineArgs& args);
 at::Tensor dsq_backward(const at::Tensor& dy, const at::Tensor& x, const AffineArgs& args, double alpha);
-at::Tensor dsq_forward_ref(const at::Tensor& x, const AffineArgs& args, double alpha);
+at::Tensor dsq_forward_ref(const at::Tensor& x, const AffineArgs& args);
 at::Tensor dsq_backward_ref(const at::Tensor& dy, const at::Tensor& x, const AffineArgs& args, double alpha);
 
 // PACT (numerics 5.5), per tensor: clip to [low, high], then the affine op.
