@@ -8,20 +8,13 @@
 
 #include "fake_quant/in_place.h"
 #include "kernels/affine.h"
+#include "quant/rounding.h"
 #include "quench/error.h"
 #include "quench/fake_quant.h"
 #include "quench/gradient.h"
 
 namespace quench {
 namespace {
-
-// Rounds x/s to integers. The quotient by a power of two is exact, so ties are true ties.
-at::Tensor round_quotient(const at::Tensor& quotient, bool negative_ties_up) {
-  const at::Tensor even = at::round(quotient);
-  if (!negative_ties_up) return even;
-  const at::Tensor below = at::floor(quotient);
-  return at::where((quotient < 0) & (quotient - below == 0.5), below + 1, even);
-}
 
 class Tqt : public FakeQuant {
  public:
@@ -30,7 +23,11 @@ class Tqt : public FakeQuant {
     if (type.empty()) type = spec.role == Role::kActivation ? "tensor" : "param";
     if (type != "param" && type != "input" && type != "tensor")
       fail_unknown_name("type of TQT", type, {"input", "param", "tensor"});
-    negative_ties_up_ = type != "param";
+    const std::string& rounding = spec.options.word("rounding");
+    if (!rounding.empty())
+      rounding_ = rounding_from_name(rounding);
+    else
+      rounding_ = type == "param" ? Rounding::kHalfEven : Rounding::kHalfUpNegative;
   }
 
   at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun&) const override {
@@ -40,11 +37,12 @@ class Tqt : public FakeQuant {
     return apply_rule(
         {x, tensors.own(0)},
         {.forward =
-             [&, up = negative_ties_up_](const Tensors& in) {
-               return round_quotient(in[0] / step, up).clamp_(low, high).add_(0.0).mul_(step);
+             [&, this](const Tensors& in) {
+               // The quotient by a power of two is exact, so ties are true ties.
+               return round_by(in[0] / step, rounding_).clamp_(low, high).add_(0.0).mul_(step);
              },
-         .backward = [low, high, up = negative_ties_up_](const at::Tensor& dy, const Tensors& saved) -> Tensors {
-           const at::Tensor quotient = saved[0] / saved[1], code = round_quotient(quotient, up);
+         .backward = [low, high, rounding = rounding_](const at::Tensor& dy, const Tensors& saved) -> Tensors {
+           const at::Tensor quotient = saved[0] / saved[1], code = round_by(quotient, rounding);
            const at::Tensor inside = (code >= low) & (code <= high);
            const at::Tensor slope = at::where(inside, code - quotient, code.clamp(low, high));
            const at::Tensor sum = (dy * slope).sum(at::kDouble).to(at::kFloat);
@@ -73,22 +71,23 @@ class Tqt : public FakeQuant {
     return at::exp2((at::ceil(log2_threshold.detach()) - width()).clamp_min(least));
   }
 
-  bool negative_ties_up_ = false;
+  Rounding rounding_ = Rounding::kHalfEven;
 };
 
-QUENCH_REGISTER_ITEM(FakeQuantEntry, "tqt", "power-of-two steps, the log2 of the threshold learns (TQT)",
-                     {.make = [](const FakeQuantSpec& spec) -> std::unique_ptr<FakeQuant> {
-                        QUENCH_CHECK(spec.scheme.symmetric(), "fake quantizer 'tqt' needs a symmetric scheme, not '",
-                                     spec.scheme.text(), "'");
-                        return std::make_unique<Tqt>(spec);
-                      },
-                      .options = {{"type", "",
-                                   "input, param or tensor: the tie rule (default: param for weights, else tensor)"},
-                                  {"least_log2_step", -126.0, "log2 of the smallest step that the target allows"}},
-                      .params = [](const FakeQuantSpec&) -> std::vector<FakeQuantParam> {
-                        return {{"log2_t", ParamShape::kScalar, true, 0.0}};
-                      },
-                      .per_channel = false})
+QUENCH_REGISTER_ITEM(
+    FakeQuantEntry, "tqt", "power-of-two steps, the log2 of the threshold learns (TQT)",
+    {.make = [](const FakeQuantSpec& spec) -> std::unique_ptr<FakeQuant> {
+       QUENCH_CHECK(spec.scheme.symmetric(), "fake quantizer 'tqt' needs a symmetric scheme, not '", spec.scheme.text(),
+                    "'");
+       return std::make_unique<Tqt>(spec);
+     },
+     .options = {{"type", "", "input, param or tensor: the tie rule (default: param for weights, else tensor)"},
+                 {"rounding", "", "half_even, half_up_negative, half_up or half_away: ties (default: by type)"},
+                 {"least_log2_step", -126.0, "log2 of the smallest step that the target allows"}},
+     .params = [](const FakeQuantSpec&) -> std::vector<FakeQuantParam> {
+       return {{"log2_t", ParamShape::kScalar, true, 0.0}};
+     },
+     .per_channel = false})
 
 }  // namespace
 }  // namespace quench

@@ -2,8 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "quant/affine.h"
+
+namespace at {
+class Tensor;
+}
 
 namespace quench {
 
@@ -13,6 +18,9 @@ enum class Rounding : std::uint8_t {
   kHalfUp,          // floor(v + 1/2)
   kHalfAway,        // away from zero
 };
+
+const char* name_of(Rounding rounding);  // "half_even", "half_up_negative", "half_up", "half_away"
+Rounding rounding_from_name(const std::string& name);
 
 // Every rule is half-to-even but for exact ties: those are the v that lie 1/2 from it, where the subtraction is
 // exact.
@@ -26,5 +34,8 @@ QUENCH_HD inline float round_by(float v, Rounding rounding) {
   if (down && beyond == -0.5F) return even - 1.0F;
   return even;
 }
+
+// The same for every element of a float tensor, on any device.
+at::Tensor round_by(const at::Tensor& v, Rounding rounding);
 
 }  // namespace quench

@@ -44,6 +44,43 @@ TEST(Tqt, RoundsTiesAsItsTypeSays) {
   EXPECT_THROW(with_threshold("int4 tensor", 3, Role::kWeight, Options({{"type", "bias"}})), Error);
 }
 
+TEST(Tqt, RoundsTiesAsItsRoundingSays) {
+  const at::Tensor ties = at::tensor({-1.5F, -0.5F, 0.5F, 1.5F, 2.5F, -2.5F});
+  const std::pair<const char*, at::Tensor> rows[] = {
+      {"half_even", at::tensor({-2.0F, 0.0F, 0.0F, 2.0F, 2.0F, -2.0F})},
+      {"half_up_negative", at::tensor({-1.0F, 0.0F, 0.0F, 2.0F, 2.0F, -2.0F})},
+      {"half_up", at::tensor({-1.0F, 0.0F, 1.0F, 2.0F, 3.0F, -2.0F})},
+      {"half_away", at::tensor({-2.0F, -1.0F, 1.0F, 2.0F, 3.0F, -3.0F})}};
+  for (const auto& [rounding, expected] : rows)
+    for (const Role role : {Role::kWeight, Role::kActivation})
+      EXPECT_TRUE(at::equal(with_threshold("int4 tensor", 3, role, Options({{"rounding", rounding}}))(ties), expected))
+          << rounding;
+  EXPECT_THROW(with_threshold("int4 tensor", 3, Role::kWeight, Options({{"rounding", "half"}})), Error);
+}
+
+// What the straight-through rule differentiates, with the rounding offsets of x/s and of log2 t frozen: s = 2^(t +
+// offset) and y = (x/s + offset) s inside, bound * s outside. Numerically, in double.
+TEST(Tqt, GradientOfTheThresholdEqualsFiniteDifferences) {
+  const at::Tensor x = sample({3, 4, 5, 6}) * 2, dy = sample({3, 4, 5, 6}, 2), xd = x.to(at::kDouble);
+  Quantizer quantizer = with_threshold("int4 symmetric tensor", 1.3F, Role::kWeight);
+  quantizer(x).backward(dy);
+  const double t = static_cast<double>(1.3F), exponent = std::ceil(t) - t - 3, step = std::exp2(t + exponent);
+  const at::Tensor v = xd / step, rounded = at::round(v), bounded = rounded.clamp(-8, 7);
+  const auto loss = [&](double at_t) {
+    const double s = std::exp2(at_t + exponent);
+    const at::Tensor y = at::where(rounded == bounded, (xd / s + (rounded - v)) * s, bounded * s);
+    return (y * dy).sum().item<double>();
+  };
+  const double h = 1e-4, numeric = (loss(t + h) - loss(t - h)) / (2 * h);
+  // Float32: dy times the slope, rounded once each; the sum, its two factors. Float64: h^2/6 (ln 2)^2 = 1e-9 relative,
+  // and rounding, 2^-53 |loss| / h.
+  const at::Tensor slope = at::where(rounded == bounded, rounded - v, bounded);
+  const double terms = (slope * dy).abs().sum().item<double>() * step * std::log(2.0);
+  const double bound = 0x1p-24 * (terms + 4 * std::abs(numeric)) + 1e-8 * std::abs(numeric) + 1e-9;
+  EXPECT_GT(std::abs(numeric), 100 * bound);
+  EXPECT_NEAR(quantizer.parameters().at("log2_t").grad().item<double>(), numeric, bound);
+}
+
 // MQBench flattens tensors below 2^-15 to zero.
 TEST(Tqt, KeepsTinyTensors) {
   const at::Tensor x = sample({100}) * 1e-6F;
