@@ -7,13 +7,12 @@
 #include "fake_quant/affine_rule.h"
 #include "kernels/layout.h"
 #include "kernels/learned.h"
+#include "quant/adaround.h"
 #include "quench/fake_quant.h"
 #include "quench/gradient.h"
 
 namespace quench {
 namespace {
-
-constexpr double kGamma = -0.1, kZeta = 1.1;
 
 at::Tensor quotient(const at::Tensor& weight, const AffineArgs& args) {
   const at::Tensor scale = spread_scales(args.scale.detach(), weight, args.scheme);
@@ -67,7 +66,7 @@ QUENCH_REGISTER_ITEM(FakeQuantEntry, "adaround", "whether a weight rounds down o
 
 at::Tensor adaround_initial(const at::Tensor& weight, const AffineArgs& args) {
   const at::Tensor steps = quotient(weight.detach(), args), rest = steps - at::floor(steps);
-  return -at::log((kZeta - kGamma) / (rest - kGamma) - 1);
+  return -at::log(kAdaStretch / (rest - kAdaGamma) - 1);
 }
 
 }  // namespace quench

@@ -23,17 +23,22 @@ TEST(Dsq, GradientsEqualTheOracleAndFiniteDifferences) {
   const double s = static_cast<double>(0.3F), h = 1e-7;
   const at::Tensor xd = leaf(x), soft = soft_staircase(xd, s, 7, scheme, 0.4);
   soft.backward(dy.to(at::kDouble));
-  // Codes are below 16, so a fraction is good to 16 * 2^-24 = 1e-6; the slope changes by less than S K^2 = 3.2 a
-  // step, and dy is below 4. Next to an integer or an end the two may stand on different sides.
+  // Inside, |v| <= 8, and the reciprocal and the product round once each: a fraction is good to 2 * 8 * 2^-24 = 1e-6.
+  // The slope changes by less than S K^2 = 3.2 a step, and dy is below 4: 1.3e-5. The slope itself, at most S K / 2 =
+  // 1.2, is good to ten roundings (exp to 2 ulp): 1.2 * 4 * 10 * 2^-24 = 3e-6. Next to an integer or an end the two
+  // may stand on different sides.
   const at::Tensor steps = (xd / s + 7).detach();
   const at::Tensor clear = (steps - at::round(steps)).abs() > 1e-5;
   const at::Tensor difference = (x.grad().to(at::kDouble) - xd.grad()).abs().masked_select(clear);
-  EXPECT_LE(difference.max().item<double>(), 2e-5);
+  constexpr double kBound = 1.6e-5;
+  EXPECT_LE(difference.max().item<double>(), kBound);
   const at::Tensor ahead = soft_staircase(xd + h, s, 7, scheme, 0.4),
                    behind = soft_staircase(xd - h, s, 7, scheme, 0.4);
   const at::Tensor numeric = ((ahead - behind) / (2 * h) * dy - x.grad()).abs().masked_select(clear);
-  EXPECT_LE(numeric.max().item<double>(), 1e-4);
-  EXPECT_LE((y.to(at::kDouble) / s - at::round(soft / s)).abs().max().item<double>(), 1e-4);
+  // The differences of values below 8 in float64: 4 * 8 * 4 * 2^-53 / (2 h) = 7e-8; the third derivative adds h^2.
+  EXPECT_LE(numeric.max().item<double>(), kBound + 1e-7);
+  // y is a step, |step| <= 8, times s, rounded once.
+  EXPECT_LE((y.to(at::kDouble) / s - at::round(soft / s)).abs().max().item<double>(), 8 * 0x1p-24);
 }
 
 // D7: the observe flag decides, not the training mode.
