@@ -36,5 +36,26 @@ TEST(Dorefa, ShowsTheObserverTheSqueezedWeightOnly) {
   EXPECT_NEAR(quantizer.observer()->qparams().scale[0], 1 / 127.5F, 1e-5F);
 }
 
+// The rounding offsets frozen, what is left is the squeezed weight inside and a constant outside: numerically, in
+// double, through tanh and through the maximum.
+TEST(Dorefa, GradientsEqualFiniteDifferences) {
+  const at::Tensor w = sample({6, 15}).requires_grad_(), dy = sample({6, 15}, 2);
+  Quantizer quantizer = quantizing(spec_of("dorefa", "int4 symmetric tensor", Role::kWeight), w.detach());
+  quantizer(w).backward(dy);
+  const at::Tensor wd = w.detach().to(at::kDouble), s = quantizer.tensors().scale().detach().to(at::kDouble);
+  const at::Tensor codes = at::round(squeezed(wd) / s), inside = (codes >= -8) & (codes <= 7);
+  const auto loss = [&](const at::Tensor& at_w) { return (squeezed(at_w) * inside * dy).sum().item<double>(); };
+  const double h = 1e-5;
+  const at::Tensor numeric = at::empty_like(wd);
+  for (std::int64_t i = 0; i < w.numel(); ++i) {
+    const at::Tensor change = at::zeros_like(wd);
+    change.view(-1)[i] = h;
+    numeric.view(-1)[i] = (loss(wd + change) - loss(wd - change)) / (2 * h);
+  }
+  // Float64 is good to h^2 and 2^-53 |loss| / h, both below 1e-9; float32 as expect_close says.
+  expect_close(w.grad(), numeric, w.numel(), "dw");
+  EXPECT_NE(numeric.view(-1)[wd.abs().argmax().item<std::int64_t>()].item<double>(), 0.0);
+}
+
 }  // namespace
 }  // namespace quench
