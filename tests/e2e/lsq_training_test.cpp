@@ -8,10 +8,12 @@
 #include <cmath>
 #include <iostream>
 
+#include "data/files.h"
 #include "e2e/demo_model.h"
 #include "graph/tensor_types.h"
 #include "quench/export.h"
 #include "quench/fake_quant.h"
+#include "quench/state_dict.h"
 
 namespace quench {
 namespace {
@@ -65,6 +67,23 @@ struct Adam {
   std::vector<at::Tensor> first, second;
   int step = 0;
 
+  void save(const std::string& path) const {
+    TensorMap state{{"step", at::tensor({std::int64_t{step}})}};
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      state[concat("first.", i)] = first[i];
+      state[concat("second.", i)] = second[i];
+    }
+    write_safetensors(path, state);
+  }
+  void load(const std::string& path) {
+    const TensorMap state = read_safetensors(path);
+    step = state.at("step").item<int>();
+    for (std::size_t i = 0; state.contains(concat("first.", i)); ++i) {
+      first.push_back(state.at(concat("first.", i)));
+      second.push_back(state.at(concat("second.", i)));
+    }
+  }
+
   void update(const std::vector<Value*>& parameters) {
     const c10::NoGradGuard no_grad;
     ++step;
@@ -108,19 +127,20 @@ TEST(LsqTraining, RegainsWhatMinMaxLosesAndResumesToTheBit) {
   Adam adam;
   train(graph, adam, learn, 0, kSteps / 2);
 
+  const TempFolder folder;
   const std::string saved = export_onnx_bytes(graph);
-  Adam resumed_adam;
-  for (const at::Tensor& tensor : adam.first) resumed_adam.first.push_back(tensor.clone());
-  for (const at::Tensor& tensor : adam.second) resumed_adam.second.push_back(tensor.clone());
-  resumed_adam.step = adam.step;
+  adam.save(folder.path("adam.safetensors"));
 
   train(graph, adam, learn, kSteps / 2, kSteps);
   const double regained = accuracy(graph, judge);
   std::cout << "float " << whole << ", W2A2 min-max " << lost << ", LSQ before training " << before << ", after "
             << kSteps << " steps " << regained << "\n";
+  EXPECT_LT(lost, whole - 0.1);  // else there is nothing to regain
   EXPECT_GE(regained, lost + (whole - lost) / 2);
 
   const Graph resumed = import_onnx_bytes(saved);
+  Adam resumed_adam;
+  resumed_adam.load(folder.path("adam.safetensors"));
   train(resumed, resumed_adam, learn, kSteps / 2, kSteps);
   ASSERT_EQ(resumed.parameters().size(), graph.parameters().size());
   for (const Value* parameter : graph.parameters()) {
