@@ -24,7 +24,7 @@ struct QSchemeSpec {
   bool is_signed = true;
   bool symmetric = true;  // zero point 0
   Granularity granularity = Granularity::kTensor;
-  int axis = 0;                     // of channels or groups; negative counts from the end
+  int axis = 0;                     // of channels or groups, else 0; negative counts from the end
   std::int64_t group = 0;           // elements that share one scale along the axis
   bool narrow = false;              // drops the most negative code: -127..127
   bool power_of_two_scale = false;  // scales are rounded to 2^k

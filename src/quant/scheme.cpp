@@ -37,8 +37,6 @@ void check_granularity(const QSchemeSpec& spec) {
   const bool grouped = spec.granularity == Granularity::kGroup;
   QUENCH_CHECK(!grouped || spec.group > 0, "granularity 'group' needs a positive group size, not ", spec.group);
   QUENCH_CHECK(grouped || spec.group == 0, "a group size of ", spec.group, " needs granularity 'group'");
-  QUENCH_CHECK(spec.granularity != Granularity::kTensor || spec.axis == 0, "an axis of ", spec.axis,
-               " needs granularity 'channel' or 'group'");
 }
 
 std::string format_text(const QSchemeSpec& spec) {
@@ -138,6 +136,7 @@ QScheme::QScheme(const QSchemeSpec& spec) : spec_(spec) {
     case Format::kLog: check_log(spec); break;
   }
   check_granularity(spec);
+  if (per_tensor()) spec_.axis = 0;  // means nothing there, and two schemes of one text must be equal
 }
 
 QScheme QScheme::parse(const std::string& text) {
