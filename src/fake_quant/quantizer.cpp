@@ -83,7 +83,7 @@ void Quantizer::load(const std::map<std::string, at::Tensor>& state) {
   FakeQuantTensors loaded;  // all or none: checked before anything changes
   for (const FakeQuantParam& param : state_->params) loaded.all.push_back(entry(state, param.name).to(at::kFloat));
   check_values(spec(), loaded);
-  const at::Tensor& kept = entry(state, "flags");
+  const at::Tensor kept = entry(state, "flags");
   QUENCH_CHECK(kept.numel() == 2, "'flags' of a quantizer holds two numbers, not ", kept.numel());
   const at::Tensor bytes = kept.to(at::kByte).cpu().contiguous();
   if (state_->observer) state_->observer->load(observed);

@@ -1,6 +1,7 @@
 // Words of the text form: names, quoted strings, numbers, punctuation; each with its place for messages.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
