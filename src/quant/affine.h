@@ -44,15 +44,16 @@ QUENCH_HD inline float clamp_steps(float v, Steps steps) {
 // The integer step nearest to v = x/s, as a float. The sum turns -0 into 0, as integer codes have it.
 QUENCH_HD inline float nearest_step(float v, Steps steps) { return round_even(clamp_steps(v, steps)) + 0.0F; }
 
-// Also of what no code is: NaN gives 0, and the ends (2^30 and the float next below) are such that two of them add
-// up to an int. Converting anything else is undefined.
-QUENCH_HD inline int to_int(float v) {
-  return static_cast<int>(clamp_steps(v == v ? v : 0.0F, {-1073741824.0F, 1073741760.0F}));
+// What may be converted to int, and two of which add up to one: from -2^30 to the float below 2^30. NaN gives -2^30.
+QUENCH_HD inline float bounded(float v) {
+  return v > -1073741824.0F ? (v < 1073741760.0F ? v : 1073741760.0F) : -1073741824.0F;
 }
 
-// The integer code; NaN gives the zero point's.
+// The integer code; NaN gives the zero point's. Defined for every zero point: what is bounded here is constant in a
+// loop, the step then lies within.
 QUENCH_HD inline int code_of(float v, Steps steps, float zero_point) {
-  return to_int(nearest_step(v, steps)) + to_int(zero_point);
+  const float step = nearest_step(v, {bounded(steps.low), bounded(steps.high)});
+  return static_cast<int>(step == step ? step : 0.0F) + static_cast<int>(bounded(zero_point));
 }
 
 QUENCH_HD inline float step_of_code(int code, float zero_point) { return static_cast<float>(code) - zero_point; }
