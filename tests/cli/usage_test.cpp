@@ -62,8 +62,9 @@ TEST(Usage, RefusesValuesOutOfRange) {
               "--seed: '" + std::string(seed) +
                   "' is not a whole number from 0 to 18446744073709551615\n  see 'quench run --help'\n");
   EXPECT_EQ(error_of({"run", "m", "--random", "--device", "tpu"}), "unknown device 'tpu'; known: cpu, cuda, cuda:N\n");
-  EXPECT_EQ(error_of({"list", "pases"}),
-            "unknown list 'pases'; did you mean 'passes'?; known: ops, passes, data, zoo\n");
+  EXPECT_EQ(
+      error_of({"list", "pases"}),
+      "unknown list 'pases'; did you mean 'passes'?; known: ops, passes, observers, fake-quantizers, data, zoo\n");
 }
 
 // The model does not exist: what is said of the output was seen before anything was read.

@@ -93,6 +93,7 @@ class ObserverOnCuda : public testing::TestWithParam<std::string> {};
 TEST_P(ObserverOnCuda, EqualsTheCpu) {
   if (!at::hasCUDA()) GTEST_SKIP() << "no CUDA device";
   const QScheme scheme = QScheme::parse("int8 symmetric tensor");
+  if (!ObserverRegistry::instance().get(GetParam()).needs_data) return;  // is told its result
   const auto cpu = make_observer(GetParam(), scheme), cuda = make_observer(GetParam(), scheme);
   for (int batch = 0; batch < 3; ++batch) {
     const at::Tensor x = sample({4, 5, 16, 17}, batch);
