@@ -2,6 +2,12 @@
 target_compile_options(quench_quant PRIVATE -ffp-contract=off)
 target_compile_options(quench_kernels PRIVATE -ffp-contract=off)
 
+# The threads are LibTorch's, which are OpenMP's; the header that hands them out is compiled in here alone.
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernels/parallel.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON
+  COMPILE_OPTIONS "${OpenMP_CXX_FLAGS}")
+target_link_libraries(quench_kernels PUBLIC ${OpenMP_CXX_LIBRARIES})
+
 # src/kernels/isa_*.cpp: the same loops for each instruction set. They see no LibTorch header (see kernels/simd.h),
 # and are optimized in every kind of build: without it they would not be vectorised at all.
 set(isa_flags -O3 -fno-math-errno -fno-trapping-math)

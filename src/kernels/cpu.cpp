@@ -1,10 +1,10 @@
 // The fast loops of the CPU: pieces of memory given to threads. Which piece is summed with which never depends
 // on the number of threads, so neither do the results.
-#include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "kernels/parallel.h"
 #include "kernels/simd.h"
 #include "kernels/table.h"
 
@@ -53,7 +53,7 @@ class Table {
 // body(piece) on pieces of memory, in any order.
 template <class Body>
 void spread(std::int64_t count, const Body& body) {
-  at::parallel_for(0, (count + kChunk - 1) / kChunk, kGrain / kChunk, [&](std::int64_t first, std::int64_t last) {
+  in_parallel((count + kChunk - 1) / kChunk, kGrain / kChunk, [&](std::int64_t first, std::int64_t last) {
     body(Piece{first * kChunk, std::min(count, last * kChunk)});
   });
 }
@@ -66,7 +66,7 @@ Totals sum_runs(const AffineView& view, const Body& body) {
   const std::int64_t cuts = (view.inner + kChunk - 1) / kChunk, units = view.outer * view.channels * cuts;
   Totals parts(static_cast<std::size_t>(2 * units)), totals(static_cast<std::size_t>(2 * view.channels));
   const std::int64_t grain = std::max<std::int64_t>(1, kGrain / std::min(view.inner, kChunk));
-  at::parallel_for(0, units, grain, [&](std::int64_t first, std::int64_t last) {
+  in_parallel(units, grain, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t unit = first; unit < last; ++unit) {
       const std::int64_t start = unit / cuts * view.inner, begin = start + unit % cuts * kChunk;
       const Piece piece{begin, std::min(start + view.inner, begin + kChunk)};
@@ -87,7 +87,7 @@ Totals sum_rows(const AffineView& view, const Body& body) {
   const std::int64_t height = std::clamp<std::int64_t>(16 * kChunk / width, 16, kRowChunk);
   const std::int64_t units = (rows + height - 1) / height;
   std::vector<float> parts(static_cast<std::size_t>(2 * units * width));
-  at::parallel_for(0, units, 1, [&](std::int64_t first, std::int64_t last) {
+  in_parallel(units, 1, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t unit = first; unit < last; ++unit) {
       float* sums = parts.data() + 2 * unit * width;
       body(Piece{unit * height * width, std::min(rows, (unit + 1) * height) * width},

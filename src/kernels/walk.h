@@ -3,14 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
 
 #include "kernels/layout.h"
+#include "kernels/parallel.h"
 
 namespace quench {
-
-// body(first, last) on parts of [0, count), each worth a thread.
-void in_parallel(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body);
 
 constexpr std::int64_t kPart = 32768;   // elements that are worth a thread
 constexpr std::int64_t kShortest = 16;  // a shorter run is not worth a loop of its own

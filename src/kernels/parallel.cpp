@@ -1,6 +1,11 @@
-#include "kernels/walk.h"
+// The one file that is compiled with OpenMP: at::parallel_for lives in a header and is serial without it.
+#include "kernels/parallel.h"
 
 #include <ATen/Parallel.h>
+
+#ifndef _OPENMP
+#error "without OpenMP at::parallel_for runs on one thread"
+#endif
 
 namespace quench {
 
