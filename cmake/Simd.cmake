@@ -6,7 +6,11 @@ target_compile_options(quench_kernels PRIVATE -ffp-contract=off)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernels/parallel.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON
   COMPILE_OPTIONS "${OpenMP_CXX_FLAGS}")
-target_link_libraries(quench_kernels PUBLIC ${OpenMP_CXX_LIBRARIES})
+if(EXISTS "${QUENCH_TORCH}/lib/libgomp.so.1")
+  target_link_libraries(quench_kernels PUBLIC "${QUENCH_TORCH}/lib/libgomp.so.1")  # the one that LibTorch loads
+else()
+  target_link_libraries(quench_kernels PUBLIC ${OpenMP_CXX_LIBRARIES})
+endif()
 
 # src/kernels/isa_*.cpp: the same loops for each instruction set. They see no LibTorch header (see kernels/simd.h),
 # and are optimized in every kind of build: without it they would not be vectorised at all.

@@ -2,6 +2,7 @@
 // scales and zero points it is to be quantized. One file each in src/observers/.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -62,6 +63,7 @@ class Observer {
   std::size_t entries() const;  // number of scales of the data seen
 
  private:
+  void or_reset(const std::function<void()>& body);
   friend std::unique_ptr<Observer> make_observer(const std::string&, const QScheme&, const Options&);
   QScheme scheme_;
   std::string kind_;

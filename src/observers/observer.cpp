@@ -31,6 +31,23 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return "[" + text + "]";
 }
 
+constexpr std::int64_t kMostBatches = std::int64_t{1} << 53;  // beyond that a count is a lie
+constexpr std::int64_t kMostScales = std::int64_t{1} << 31;
+
+std::vector<std::int64_t> checked_shape(const std::vector<std::int64_t>& shape, const QScheme& scheme, bool seen) {
+  if (!seen) return {};
+  const bool fits = scheme.per_tensor()                             ? shape.empty()
+                    : scheme.granularity() == Granularity::kChannel ? shape.size() == 1
+                                                                    : !shape.empty();
+  QUENCH_CHECK(fits, "scales of the shape ", shape_text(shape), " do not fit the scheme '", scheme.text(), "'");
+  std::int64_t scales = 1;
+  for (const std::int64_t size : shape) {
+    QUENCH_CHECK(size >= 1 && size <= kMostScales / scales, "scales of the shape ", shape_text(shape), " cannot be");
+    scales *= size;
+  }
+  return shape;
+}
+
 }  // namespace
 
 void Observer::observe(const at::Tensor& x) {
@@ -44,9 +61,19 @@ void Observer::observe(const at::Tensor& x) {
                               " after batches with ", shape_text(shape_));
                  const TensorRange range = finite_range(data, scheme_);
                  shape_ = shape;
-                 add(data, range);
+                 or_reset([&] { add(data, range); });
                });
   ++batches_;
+}
+
+// A first batch (or a state) that fails half-way must not leave half of its statistics behind.
+void Observer::or_reset(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (...) {
+    if (!seen()) reset();
+    throw;
+  }
 }
 
 QParams Observer::qparams() const {
@@ -93,10 +120,14 @@ void Observer::load(const std::map<std::string, at::Tensor>& state) {
   with_context([&] { return concat("in the state of an observer '", kind_, "'"); },
                [&] {
                  reset();
-                 const std::int64_t batches = integers_of(state, "batches").at(0);
-                 shape_ = integers_of(state, "shape");
-                 if (batches > 0) restore(state);
-                 batches_ = batches;
+                 const std::vector<std::int64_t> batches = integers_of(state, "batches");
+                 QUENCH_CHECK(batches.size() == 1 && batches[0] >= 0 && batches[0] < kMostBatches,
+                              "'batches' must be one count");
+                 shape_ = checked_shape(integers_of(state, "shape"), scheme_, batches[0] > 0);
+                 or_reset([&] {
+                   if (batches[0] > 0) restore(state);
+                 });
+                 batches_ = batches[0];
                });
 }
 

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "quench/error.h"
 
@@ -18,15 +19,24 @@ void save_range(const TensorRange& range, State& state) {
 }
 
 TensorRange restored_range(const State& state, std::size_t entries) {
-  return {floats_of(state, "min", entries), floats_of(state, "max", entries)};
+  TensorRange range{floats_of(state, "min", entries), floats_of(state, "max", entries)};
+  check_ranges(range.min, range.max);
+  return range;
 }
 
 template <typename Combine>
 void combine(std::vector<float>& values, const std::vector<float>& others, Combine combine_two) {
+  QUENCH_CHECK(values.size() == others.size(), "ranges of ", others.size(), " scales after ", values.size());
   std::transform(values.begin(), values.end(), others.begin(), values.begin(), combine_two);
 }
 
 }  // namespace
+
+void check_ranges(const std::vector<float>& low, const std::vector<float>& high) {
+  for (std::size_t i = 0; i < low.size(); ++i)
+    QUENCH_CHECK(std::isfinite(low[i]) && std::isfinite(high[i]) && low[i] <= high[i], "a range is ", low[i], " to ",
+                 high[i]);
+}
 
 void RunningRange::add(const TensorRange& range) {
   if (range_.min.empty()) {

@@ -6,6 +6,9 @@
 
 namespace quench {
 
+// Of a file: throws unless all are finite and in order.
+void check_ranges(const std::vector<float>& low, const std::vector<float>& high);
+
 // m <- min(m, min x), M <- max(M, max x): numerics 6.1.
 class RunningRange {
  public:

@@ -181,7 +181,9 @@ void RunningHistogram::restore(const State& state, std::size_t entries) {
   range_.restore(state, entries);
   low_ = floats_of(state, "low", entries);
   high_ = floats_of(state, "high", entries);
+  check_ranges(low_, high_);
   counts_ = doubles_of(state, "counts", entries * static_cast<std::size_t>(bins()));
+  for (const double count : counts_) QUENCH_CHECK(std::isfinite(count) && count >= 0, "a count is ", count);
 }
 
 }  // namespace quench

@@ -40,7 +40,7 @@ int first_exponent(float min, float max, const VitisRule& rule) {
   if (v < std::ldexp(1.0F, -15)) return kVitisMostExponent;
   int exponent = 0;
   const float mantissa = std::frexp(v, &exponent);  // v = m 2^e, m in [1/2, 1): log2(1/v) in (-e, 1 - e]
-  return std::min(mantissa == 0.5F ? 1 - exponent : -exponent, kVitisMostExponent);
+  return std::clamp(mantissa == 0.5F ? 1 - exponent : -exponent, kLeastExponent, kVitisMostExponent);
 }
 
 void ExponentErrors::add(const at::Tensor& x, float min, float max) {

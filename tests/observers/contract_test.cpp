@@ -2,8 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 #include <limits>
+
+#include <functional>
 
 #include "observers/observing.h"
 #include "quench/error.h"
@@ -178,6 +179,37 @@ TEST_P(EveryObserver, RefusesAStateThatDoesNotFit) {
     std::map<std::string, at::Tensor> state = observer->state();
     state.erase(name);
     EXPECT_THROW(make("int8 symmetric tensor")->load(state), Error) << name;
+  }
+}
+
+// What a file may say of counts and shapes; and a load that failed leaves nothing behind.
+TEST_P(EveryObserver, RefusesAStateThatLies) {
+  for (const std::string& text : schemes()) {
+    const std::unique_ptr<Observer> observer = make(text), other = make(text);
+    observer->observe(batches_of(1)[0]);
+    const auto refuses = [&](const std::string& name, const at::Tensor& tensor) {
+      std::map<std::string, at::Tensor> state = observer->state();
+      if (!state.contains(name)) return;
+      state[name] = tensor;
+      EXPECT_THROW(other->load(state), Error) << text << " " << name;
+      EXPECT_FALSE(other->seen());
+    };
+    refuses("batches", at::full({}, -1, at::kLong));
+    refuses("batches", at::full({}, std::numeric_limits<std::int64_t>::max(), at::kLong));
+    refuses("batches", at::empty({0}, at::kLong));
+    refuses("shape", at::tensor({-1, -1}, at::kLong));
+    refuses("shape", at::tensor({std::int64_t{1} << 62, std::int64_t{1} << 62}, at::kLong));
+    for (const char* name : {"min", "low", "counts"}) {
+      std::map<std::string, at::Tensor> state = observer->state();
+      if (state.contains(name)) refuses(name, at::full_like(state[name], std::nan("")));
+    }
+    std::map<std::string, at::Tensor> half = observer->state();
+    half.erase(half.rbegin()->first == "shape" ? "min" : half.rbegin()->first);
+    if (half.size() < observer->state().size()) {
+      EXPECT_THROW(other->load(half), Error);
+    }
+    other->observe(batches_of(1)[0]);
+    EXPECT_EQ(other->qparams(), observer->qparams()) << text;
   }
 }
 
