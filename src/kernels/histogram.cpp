@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 
 #include "kernels/bins.h"
 #include "kernels/entries.h"
@@ -13,41 +14,36 @@
 namespace quench {
 namespace {
 
-constexpr std::int64_t kMostCounted = 1 << 30;  // elements between two emptyings of the 32-bit counters
-constexpr int kCopies = kCountCopies;
-
 // The counters of one thread.
 class Counters {
  public:
-  explicit Counters(int bins) : bins_(bins), counts_(static_cast<std::size_t>((bins + 1) * kCopies)) {}
+  explicit Counters(int bins) : bins_(bins), counts_(static_cast<std::size_t>((bins + 1) * kCountCopies)) {}
 
   // Into `row` whenever the counters might overflow, and at the end by empty_into().
   void count(const float* x, std::int64_t length, const Bins& range, bool absolute, double* row) {
-    for (std::int64_t at = 0; at < length; at += kMostCounted) {
-      const std::int64_t part = std::min(kMostCounted, length - at);
-      if (counted_ + part > kMostCounted) empty_into(row);
-      simd().statistics.count(x + at, part, range, absolute, counts_.data());
-      counted_ += part;
+    while (length > 0) {
+      if (counted_ == kMostCounted) empty_into(row);
+      const std::int64_t part = std::min(kMostCounted - counted_, length);
+      simd().statistics.count(x, part, range, absolute, counts_.data());
+      counted_ += part + part % kCountCopies;  // the copies take turns, beginning with the first
+      x += part;
+      length -= part;
     }
   }
 
   void empty_into(double* row) {
     if (counted_ == 0) return;
     counted_ = 0;
-    for (int bin = 0; bin < bins_; ++bin) {
-      std::uint32_t* counts = counts_.data() + bin * kCopies;
-      for (int k = 0; k < kCopies; ++k) {
-        row[bin] += counts[k];
-        counts[k] = 0;
-      }
-    }
-    std::fill(counts_.end() - kCopies, counts_.end(), 0);  // what lay outside
+    static_assert(kCountCopies == 2);
+    const std::uint16_t* counts = counts_.data();
+    for (int bin = 0; bin < bins_; ++bin) row[bin] += counts[2 * bin] + counts[2 * bin + 1];
+    std::fill(counts_.begin(), counts_.end(), std::uint16_t{0});
   }
 
  private:
   int bins_;
   std::int64_t counted_ = 0;
-  std::vector<std::uint32_t> counts_;
+  std::vector<std::uint16_t> counts_;
 };
 
 // Short entries are counted straight into their row.
@@ -58,18 +54,17 @@ void count_few(const float* x, std::int64_t length, const Bins& range, bool abso
   }
 }
 
-// One entry, cut among the threads.
+// One entry, cut among the threads. Counts are whole numbers: their sum does not depend on who comes first.
 void count_tensor(const float* x, std::int64_t length, const Bins& range, const HistogramArgs& args, double* row) {
-  const std::int64_t units = std::min<std::int64_t>(64, length / kPart + 1), size = (length + units - 1) / units;
-  std::vector<double> found(static_cast<std::size_t>(units * args.bins));
-  in_parallel(units, 1, [&](std::int64_t first, std::int64_t last) {
+  std::mutex adding;
+  in_parallel(length, kPart, [&](std::int64_t first, std::int64_t last) {
     Counters counters(args.bins);
-    const std::int64_t start = std::min(length, first * size), end = std::min(length, last * size);
-    double* part = found.data() + first * args.bins;
-    counters.count(x + start, end - start, range, args.absolute, part);
-    counters.empty_into(part);
+    std::vector<double> part(static_cast<std::size_t>(args.bins));
+    counters.count(x + first, last - first, range, args.absolute, part.data());
+    counters.empty_into(part.data());
+    const std::lock_guard<std::mutex> one_at_a_time(adding);
+    std::transform(part.begin(), part.end(), row, row, std::plus<>());
   });
-  for (std::size_t i = 0; i < found.size(); ++i) row[i % static_cast<std::size_t>(args.bins)] += found[i];
 }
 
 // Many entries, each by one thread, piece by piece.

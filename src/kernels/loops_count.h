@@ -22,7 +22,7 @@ QUENCH_LOOP void counters_of_block(const float* x, int length, const Bins bins, 
 }
 
 // Two counters are fetched at once: fetching is as dear as counting.
-QUENCH_LOOP void count_block(const std::int32_t* counter, int length, std::uint32_t* counts) {
+QUENCH_LOOP void count_block(const std::int32_t* counter, int length, std::uint16_t* counts) {
   int i = 0;
   for (; i + 8 <= length; i += 8)
     for (int k = 0; k < 8; k += 2) {
@@ -35,7 +35,7 @@ QUENCH_LOOP void count_block(const std::int32_t* counter, int length, std::uint3
 }
 
 template <bool kAbsolute>
-QUENCH_LOOP void count_all(const float* x, std::int64_t length, const Bins& bins, std::uint32_t* counts) {
+QUENCH_LOOP void count_all(const float* x, std::int64_t length, const Bins& bins, std::uint16_t* counts) {
   std::int32_t counter[kCountBlock];
   for (std::int64_t at = 0; at < length; at += kCountBlock) {
     const auto block = static_cast<int>(least(kCountBlock, length - at));
@@ -44,7 +44,7 @@ QUENCH_LOOP void count_all(const float* x, std::int64_t length, const Bins& bins
   }
 }
 
-void count(const float* x, std::int64_t length, const Bins& bins, bool absolute, std::uint32_t* counts) {
+void count(const float* x, std::int64_t length, const Bins& bins, bool absolute, std::uint16_t* counts) {
   absolute ? count_all<true>(x, length, bins, counts) : count_all<false>(x, length, bins, counts);
 }
 

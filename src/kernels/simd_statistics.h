@@ -11,8 +11,10 @@
 namespace quench {
 
 // Histograms of elements with even and with odd places lie interleaved, so that equal neighbours (zeros) do not
-// wait for each other. More copies would crowd the nearest cache.
+// wait for each other. More copies, or wider counters, would crowd the nearest cache, which the two threads of a
+// core share.
 constexpr int kCountCopies = 2;
+constexpr std::int64_t kMostCounted = kCountCopies * 65535;  // elements that cannot overflow a counter
 
 struct StepErrors {
   float step, inverse;
@@ -39,8 +41,9 @@ struct StatisticsLoops {
   void (*moment_runs)(const float* x, std::int64_t runs, std::int64_t length, double* sums);
   // Those of column k at sums[k], sums[width + k], sums[2 width + k]; zeros on entry.
   void (*moment_rows)(const float* x, std::int64_t rows, std::int64_t width, double* sums);
-  // counts[bin * kCountCopies + copy]; the bin behind the last takes what lies outside.
-  void (*count)(const float* x, std::int64_t length, const Bins& bins, bool absolute, std::uint32_t* counts);
+  // counts[bin * kCountCopies + copy]; the bin behind the last takes what lies outside. At most kMostCounted
+  // elements, an odd number counting one more, until the counts are zero again.
+  void (*count)(const float* x, std::int64_t length, const Bins& bins, bool absolute, std::uint16_t* counts);
   // The sum of |q(x) - x|^power.
   double (*error)(const float* x, std::int64_t length, const Affine& affine, double power);
   double (*step_error)(const float* x, std::int64_t length, const StepErrors& by);

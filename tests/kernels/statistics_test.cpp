@@ -116,6 +116,18 @@ TEST(Histogram, RangesAtTheEndsOfFloatLoseNothing) {
   EXPECT_EQ(histogram(tiny, {QScheme(), tiny[0], tiny[1], 4, false}).sum().item<double>(), 2.0);
 }
 
+// More equal values than a counter of 16 bits holds, in one piece and in pieces of odd length.
+TEST(Histogram, ManyEqualValuesOverflowNoCounter) {
+  const at::Tensor low = at::zeros({2}), high = at::ones({2});
+  for (const auto function : {histogram, histogram_ref}) {
+    const at::Tensor tensor = function(at::zeros({300001}), {QScheme(), low[0], high[0], 4, false});
+    expect_same(tensor, at::tensor({300001.0, 0.0, 0.0, 0.0}), "tensor");
+    const QScheme channel = QScheme::parse("int8 symmetric channel:1");
+    const at::Tensor rows = function(at::zeros({15, 2, 20001}), {channel, low, high, 2, false});
+    expect_same(rows, at::tensor({300015.0, 0.0, 300015.0, 0.0}).view({2, 2}), "channels");
+  }
+}
+
 TEST(Histogram, LeavesOutWhatLiesOutsideAndNaN) {
   const at::Tensor x = at::tensor({-1.0F, 0.0F, 0.5F, 1.0F, 1.5F, std::nanf("")});
   const at::Tensor ends = at::tensor({0.0F, 1.0F});
