@@ -1,0 +1,51 @@
+// Calibration: data through a graph whose quantizers observe, then the scales that the observers found.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "quench/data.h"
+#include "quench/graph.h"
+#include "quench/quant.h"
+
+namespace quench {
+
+struct CalibrationOptions {
+  std::int64_t batch = 0;     // 0: the model's own where it is fixed, else 32
+  std::int64_t batches = 0;   // at most so many; 0: all of the data
+  int workers = 1;            // decoding threads
+  bool on_quantized = false;  // later layers see already quantized inputs (mmrazor's loop), else pure float
+  bool skip_broken = false;
+  std::string device = "cpu";
+  std::string statistics;  // a folder: what the observers saw is kept there, or taken from there where it fits
+  std::function<void(std::int64_t done, std::int64_t total)> progress;
+};
+
+// What calibration found for one quantizer.
+struct QuantizerRecord {
+  std::string value;
+  Role role = Role::kActivation;
+  std::string scheme, observer;
+  QParams params;
+};
+
+struct CalibrationRecord {
+  std::int64_t images = 0, batches = 0;
+  double seconds = 0.0;                     // all of it
+  double model_seconds = 0.0;               // inside the model, observers included
+  bool reused = false;                      // the statistics came from a folder: no pass over the data
+  std::vector<QuantizerRecord> quantizers;  // in order of the graph; those that share are not repeated
+  std::vector<std::string> raised;          // weights whose scale was raised so that the int32 bias fits, with channels
+  std::vector<std::string> skipped;         // broken items
+};
+
+// One pass over the data for all activations; weights are observed without data. Leaves every quantizer calibrated,
+// with `quantize` on and `observe` off. Throws where a quantizer saw nothing, naming it.
+CalibrationRecord calibrate(Graph& graph, const Dataset& data, const CalibrationOptions& options = {});
+
+// Throws for quantizers that were never calibrated, naming them.
+void check_calibrated(const Graph& graph);
+
+}  // namespace quench

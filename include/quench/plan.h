@@ -1,0 +1,67 @@
+// QuantPlan: every quantizer that a graph is to get, and why; every tensor that stays float, and why. A platform
+// makes it (make_plan), a user may read and edit it (YAML), insert_quantizers carries it out. It holds names only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quench/fake_quant.h"
+#include "quench/options.h"
+#include "quench/quant.h"
+
+namespace quench {
+
+class Graph;
+
+struct PlanEntry {
+  std::string value;  // the tensor that is quantized: an activation, or the constant that is the weight
+  Role role = Role::kActivation;
+  QScheme scheme;
+  std::string observer = "min_max";
+  Options observer_options;
+  std::string fake_quant = "fixed";
+  Options fake_quant_options;
+  std::string shared_with;                // takes the scale of this value; is not observed itself
+  std::vector<std::string> derived_from;  // a bias in int32: its scale is the product of those of these two values
+  std::string rule;                       // which rule of the platform or the user put it there
+};
+
+struct PlanSkip {
+  std::string value;  // a float tensor that no quantizer touches
+  std::string reason;
+};
+
+struct QuantPlan {
+  std::string platform;
+  bool parity = false;                      // as the reference implementation does it
+  QuantizeBy by = QuantizeBy::kReciprocal;  // how the target divides
+  std::vector<PlanEntry> entries;           // in order of the graph
+  std::vector<PlanSkip> skipped;
+
+  const PlanEntry* find(const std::string& value) const;  // null when there is none
+  int count(Role role) const;                             // entries with a scale of their own or a shared one
+};
+
+// The text form (docs/formats.md). Errors of the reader carry "in the plan NAME" and the line.
+std::string to_yaml(const QuantPlan& plan);
+QuantPlan plan_from_yaml(const std::string& text, const std::string& name = "");
+
+// One line an edge that differs: "+ value: scheme", "- value", "~ value: what it was -> what it is".
+std::vector<std::string> diff_plans(const QuantPlan& before, const QuantPlan& after);
+// The sentence that `quench inspect --why` prints; throws for a tensor that the plan does not know (with the nearest).
+std::string explain(const QuantPlan& plan, const std::string& value);
+
+// Puts a quench.FakeQuant behind each value of the plan, both flags off; those that share have the same constants.
+// Each node remembers its observer. Throws where a value does not exist, naming the entry, and leaves the graph as it
+// was.
+void insert_quantizers(Graph& graph, const QuantPlan& plan);
+
+class Node;
+class Observer;
+
+// The observer that a quantizer's node names, fresh.
+std::unique_ptr<Observer> observer_of(const Node& fake_quant);
+void set_observer_of(Node& fake_quant, const std::string& observer, const Options& options = {});
+
+}  // namespace quench

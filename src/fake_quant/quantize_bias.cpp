@@ -1,0 +1,41 @@
+// quench.QuantizeBias: a bias as a target that adds it to an int32 accumulator sees it (numerics 11).
+//   inputs bias, scale of the layer's input, scale of its weight      y = round(b / (s_x * s_w)) * (s_x * s_w)
+//   attribute quantize: 0 is the identity
+// The scales are those of the two quantizers' own constants, so that they can never be out of step. Its gradient is
+// the identity: a step of the bias is some thousand times finer than one of the weights.
+#include <ATen/ATen.h>
+
+#include "ops/shape_rules.h"
+#include "quench/error.h"
+#include "quench/op.h"
+
+namespace quench {
+namespace {
+
+std::vector<RtValue> quantize_bias(const Node& node, const Inputs& in, ExecContext&) {
+  if (node.get_int("quantize", 0) == 0) return {in[0]};
+  const at::Tensor& bias = in[0].tensor();
+  // The product is float32, as quant/accumulator.h has it.
+  const at::Tensor step = (in[1].tensor().detach().abs() * in[2].tensor().detach().abs()).to(at::kDouble);
+  QUENCH_CHECK(step.dim() <= 1 && (step.numel() == 1 || step.numel() == bias.numel()), node.where(), ": ", step.numel(),
+               " scales do not fit a bias of ", bias.numel());
+  const at::Tensor codes = (bias.detach().to(at::kDouble) / step).round().clamp(-2147483648.0, 2147483647.0);
+  const at::Tensor rounded = (codes * step).to(bias.scalar_type()).reshape(bias.sizes());
+  if (!bias.requires_grad()) return {RtValue(rounded)};
+  return {RtValue(bias + (rounded - bias.detach()))};
+}
+
+OpTraits quantize_bias_traits() {
+  OpTraits traits;
+  traits.quantizes = true;
+  traits.parameter_slots = {0};
+  traits.state_from = 1;
+  return traits;
+}
+
+}  // namespace
+
+QUENCH_REGISTER_ITEM(OpEntry, "quench.QuantizeBias", "a bias in int32 at the product of two scales, in float",
+                     {quantize_bias, same_as_input, quantize_bias_traits()})
+
+}  // namespace quench

@@ -1,0 +1,84 @@
+// insert_quantizers: carries out a QuantPlan.
+//   before: conv -> users            after: conv -> conv.fq (quench.FakeQuant) -> users
+// Values that share a scale have FakeQuant nodes with the same constants. A bias in int32 gets a quench.QuantizeBias
+// that reads the scales of the layer's input and weight.
+#include "quench/error.h"
+#include "quench/graph.h"
+#include "quench/observer.h"
+#include "quench/plan.h"
+#include "quench/registry.h"
+
+namespace quench {
+namespace {
+
+FakeQuantSpec spec_of(const PlanEntry& entry, QuantizeBy by) {
+  return {entry.fake_quant, entry.scheme, entry.role, by, entry.fake_quant_options};
+}
+
+void insert_one(Graph& graph, const QuantPlan& plan, const PlanEntry& entry) {
+  Value& value = graph.value(entry.value);
+  Node& node = insert_fake_quant(graph, value, spec_of(entry, plan.by));
+  set_observer_of(node, entry.observer, entry.observer_options);
+  if (entry.shared_with.empty()) return;
+  const Node* leader = graph.find_node(entry.shared_with + ".fq");
+  QUENCH_CHECK(leader, "'", entry.shared_with, "' has no quantizer to share");
+  QUENCH_CHECK(leader->inputs().size() == node.inputs().size(), "'", entry.shared_with,
+               "' has a quantizer of another kind: it cannot be shared");
+  for (int slot = 1; slot < static_cast<int>(node.inputs().size()); ++slot) {
+    Value* own = node.input(slot);
+    graph.set_input(node, slot, leader->input(slot));
+    graph.erase(*own);
+  }
+  node.metadata["shared_with"] = entry.shared_with;
+}
+
+// The layer that reads the bias together with the quantized values that its scale derives from.
+Node* layer_of_bias(const Value& bias, const Node& x, const Node& w) {
+  for (const Value::Use& use : bias.uses()) {
+    const std::vector<Value*>& inputs = use.node->inputs();
+    if (inputs.size() > 2 && inputs[0] == &x.output() && inputs[1] == &w.output()) return use.node;
+  }
+  return nullptr;
+}
+
+void insert_bias(Graph& graph, const PlanEntry& entry) {
+  const Node* x = graph.find_node(entry.derived_from[0] + ".fq");
+  const Node* w = graph.find_node(entry.derived_from[1] + ".fq");
+  QUENCH_CHECK(x && w, "'", entry.derived_from[x ? 1 : 0], "' has no quantizer to derive from");
+  Value& bias = graph.value(entry.value);
+  Node* layer = layer_of_bias(bias, *x, *w);
+  QUENCH_CHECK(layer, "no layer reads it together with '", entry.derived_from[0], "' and '", entry.derived_from[1],
+               "'");
+  Node& node = graph.insert_before(*layer, "quench.QuantizeBias", graph.unique_name(entry.value + ".fq"),
+                                   {&bias, x->input(1), w->input(1)});
+  node.output().set_type(bias.type());
+  node.attrs["quantize"] = std::int64_t{0};
+  graph.set_input(*layer, 2, &node.output());
+}
+
+void insert_all(Graph& graph, const QuantPlan& plan) {
+  const auto each = [&](auto&& wanted, auto&& body) {
+    for (const PlanEntry& entry : plan.entries)
+      if (wanted(entry))
+        with_context([&] { return concat("for the plan's entry of '", entry.value, "'"); }, [&] { body(entry); });
+  };
+  const auto leads = [](const PlanEntry& entry) { return entry.derived_from.empty() && entry.shared_with.empty(); };
+  const auto follows = [](const PlanEntry& entry) { return !entry.shared_with.empty(); };
+  const auto derives = [](const PlanEntry& entry) { return !entry.derived_from.empty(); };
+  each(leads, [&](const PlanEntry& entry) { insert_one(graph, plan, entry); });
+  each(follows, [&](const PlanEntry& entry) { insert_one(graph, plan, entry); });
+  each(derives, [&](const PlanEntry& entry) { insert_bias(graph, entry); });
+}
+
+}  // namespace
+
+void insert_quantizers(Graph& graph, const QuantPlan& plan) {
+  Graph result(graph);  // tensors are shared: cheap
+  insert_all(result, plan);
+  result.sort();
+  result.verify();
+  result.metadata["quench.plan"] = to_yaml(plan);
+  graph = std::move(result);
+}
+
+}  // namespace quench

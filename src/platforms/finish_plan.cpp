@@ -1,0 +1,239 @@
+// The second half of a plan: who shares with whom, the user's settings, the platform's last word, biases, checks.
+#include <algorithm>
+
+#include "platforms/match.h"
+#include "platforms/settings.h"
+#include "quench/error.h"
+#include "quench/op.h"
+#include "quench/platform.h"
+
+namespace quench {
+namespace {
+
+QuantizerDefaults defaults_for(const Platform& platform, Role role) {
+  switch (role) {
+    case Role::kWeight: return platform.weight;
+    case Role::kActivation: return platform.activation;
+    case Role::kBias: return platform.bias.value_or(platform.weight);
+  }
+  return {};
+}
+
+const QuantSettings& settings_for(const QuantConfig& config, Role role) {
+  if (role == Role::kBias) return config.bias;
+  return role == Role::kWeight ? config.weight : config.activation;
+}
+
+void check_user_schemes(const std::string& platform, const QuantSettings& settings, const char* role) {
+  QUENCH_CHECK(settings.bits && settings.observer && settings.fake_quant, "platform '", platform,
+               "' has no defaults: bits, observer and fake_quant of the ", role, " must be given");
+}
+
+// Which axis a scheme per channel or group runs along, where the user did not say.
+void choose_axis(const Layer& layer, Role role, QSchemeSpec& scheme) {
+  if (scheme.granularity == Granularity::kTensor) {
+    scheme.axis = 0;
+    return;
+  }
+  const OpTraits& traits = entry_of(layer.head()).traits;
+  if (role == Role::kBias) scheme.axis = 0;
+  if (role == Role::kWeight) {
+    scheme.axis = traits.weight_axis ? traits.weight_axis(layer.head()) : 0;
+    // Groups run along what is summed: the other axis of the matrix.
+    if (scheme.granularity == Granularity::kGroup) scheme.axis = scheme.axis == 0 ? 1 : 0;
+  }
+  if (role == Role::kActivation) scheme.axis = traits.channel_axis;
+}
+
+}  // namespace
+
+void PlanBuilder::resolve_shares() {
+  const auto leader_of = [&](const PlanEntry& entry) -> const PlanEntry* {
+    const PlanEntry* leader = &entry;
+    for (std::size_t steps = 0; !leader->shared_with.empty(); ++steps) {
+      QUENCH_CHECK(steps <= requests_.size(), "the values that share a scale with '", entry.value, "' run in a circle");
+      leader = find(graph_.value(leader->shared_with));
+      if (!leader) return nullptr;
+    }
+    return leader;
+  };
+  std::vector<const Value*> lost;
+  std::map<PlanEntry*, std::string> leaders;
+  for (auto& [value, request] : requests_) {
+    if (request.entry.shared_with.empty()) continue;
+    if (const PlanEntry* leader = leader_of(request.entry))
+      leaders[&request.entry] = leader->value;
+    else
+      lost.push_back(value);
+  }
+  for (const auto& [entry, leader] : leaders) entry->shared_with = leader;
+  for (const Value* value : lost) {
+    leave_float(*value,
+                concat("'", requests_[value].entry.shared_with, "', whose scale it would share, is not quantized"));
+    requests_.erase(value);
+  }
+}
+
+void PlanBuilder::resolve_entry(Request& request, std::vector<bool>& used) {
+  PlanEntry& entry = request.entry;
+  QuantizerDefaults chosen = defaults_for(platform_, entry.role);
+  bool axis_given = settings_for(config_, entry.role).axis.has_value();
+  const auto lay = [&](const QuantSettings& settings) {
+    axis_given = axis_given || settings.axis.has_value();
+    apply(settings, chosen);
+  };
+  lay(settings_for(config_, entry.role));
+  for (std::size_t i = 0; i < config_.layers.size(); ++i) {
+    const LayerRule& rule = config_.layers[i];
+    const auto wish = [&](const Layer& layer, const QuantSettings& settings) {
+      if (settings.empty() || !matches(layer, rule)) return;
+      lay(settings);
+      used[i] = true;
+      entry.rule += " [" + rule.text() + "]";
+    };
+    if (entry.role == Role::kWeight) wish(*request.layer, rule.weight);
+    if (entry.role != Role::kActivation) continue;
+    for (const Layer* reader : consumers_of(*request.value)) wish(*reader, rule.activation);
+    if (const Layer* writer = producer_of(*request.value)) wish(*writer, rule.output);
+  }
+  if (!axis_given) choose_axis(*request.layer, entry.role, chosen.scheme);
+  with_context([&] { return concat("for the ", name_of(entry.role), " '", entry.value, "'"); },
+               [&] { entry.scheme = QScheme(chosen.scheme); });
+  entry.observer = chosen.observer;
+  entry.observer_options = chosen.observer_options;
+  entry.fake_quant = chosen.fake_quant;
+  entry.fake_quant_options = chosen.fake_quant_options;
+}
+
+void PlanBuilder::resolve_settings() {
+  if (platform_.user_schemes) {
+    check_user_schemes(platform_name_, config_.weight, "weight");
+    check_user_schemes(platform_name_, config_.activation, "activation");
+  }
+  std::vector<bool> used(config_.layers.size(), false);
+  for (auto& [value, request] : requests_) resolve_entry(request, used);
+  check_rules_used(used);
+}
+
+void PlanBuilder::check_rules_used(const std::vector<bool>& used) const {
+  for (std::size_t i = 0; i < config_.layers.size(); ++i) {
+    const LayerRule& rule = config_.layers[i];
+    const auto at =
+        std::find_if(layers_.begin(), layers_.end(), [&](const Layer& layer) { return matches(layer, rule); });
+    QUENCH_CHECK(at != layers_.end(), "the rule ", rule.text(), " matches no layer");
+    QUENCH_CHECK(rule.keep_float || used[i], "the rule ", rule.text(), " changes nothing: platform '", platform_name_,
+                 "' puts no such quantizer on '", at->head().name(), "'");
+  }
+}
+
+// The bias of a layer whose input and weight are both quantized.
+void PlanBuilder::add_biases() {
+  for (const Layer& layer : layers_) {
+    const int slot = entry_of(layer.head()).traits.bias_slot;
+    const Value* bias = slot < 0 ? nullptr : layer.head().input(slot);
+    if (!bias || !is_constant(*bias) || !has_weight(layer)) continue;
+    const Value* weight = layer.head().input(entry_of(layer.head()).traits.weight_slot);
+    const PlanEntry* x = find(*layer.head().input(0));
+    const PlanEntry* w = find(*weight);
+    if (platform_.bias && w)
+      request(layer, *bias, Role::kBias, concat("bias of ", layer.op(), " '", layer.head().name(), "'"));
+    if (!platform_.int32_bias || !x || !w) continue;
+    PlanEntry entry;
+    entry.value = bias->name();
+    entry.role = Role::kBias;
+    entry.derived_from = {x->value, w->value};
+    entry.rule = concat("int32 bias of ", layer.op(), " '", layer.head().name(), "'");
+    derived_.emplace_back(&layer.head(), entry);
+  }
+}
+
+void PlanBuilder::validate() {
+  std::vector<const Value*> refused;
+  for (auto& [value, request] : requests_) {
+    const PlanEntry& entry = request.entry;
+    const Node& node = request.layer->head();
+    with_context(
+        [&] { return concat("for the ", name_of(entry.role), " '", entry.value, "' of ", node.where()); },
+        [&] {
+          make_observer(entry.observer, entry.scheme, entry.observer_options);
+          make_fake_quant({entry.fake_quant, entry.scheme, entry.role, platform_.by, entry.fake_quant_options});
+        });
+    const std::string cannot = platform_.refuses ? platform_.refuses(entry, &node) : "";
+    if (cannot.empty()) continue;
+    QUENCH_CHECK(config_.float_fallback, "platform '", platform_name_, "' cannot run ", cannot, ": ",
+                 name_of(entry.role), " '", entry.value, "' of ", node.where(),
+                 "; choose another scheme, keep that layer in float, or set float_fallback");
+    leave_float(*value, concat("the target cannot run ", cannot, " (float_fallback)"));
+    refused.push_back(value);
+  }
+  for (const Value* value : refused) requests_.erase(value);
+  if (!refused.empty()) resolve_shares();
+}
+
+std::vector<PlanSkip> PlanBuilder::skipped() const {
+  std::vector<PlanSkip> list;
+  const auto add = [&](const Value& value) {
+    if (requests_.contains(&value) || !is_activation(value)) return;
+    const auto at = reasons_.find(&value);
+    const Layer* producer = producer_of(value);
+    std::string reason = concat("no rule of '", platform_name_, "' quantizes it");
+    if (producer && &producer->output() != &value)
+      reason = concat("inside the fused layer '", producer->head().name(), "'");
+    list.push_back({value.name(), at == reasons_.end() ? reason : at->second});
+  };
+  for (const Value* input : graph_.inputs()) add(*input);
+  for (const auto& [value, reason] : reasons_)
+    if (is_constant(*value) && !requests_.contains(value)) list.push_back({value->name(), reason});
+  for (const Layer& layer : layers_)
+    for (const Node* node : layer.nodes)
+      for (const Value* output : node->outputs())
+        if (output) add(*output);
+  return list;
+}
+
+QuantPlan PlanBuilder::finish() {
+  resolve_shares();
+  if (platform_.bias) add_biases();
+  resolve_settings();
+  if (platform_.refine) platform_.refine(*this);
+  validate();
+  if (!platform_.bias) add_biases();
+  QuantPlan plan;
+  plan.platform = platform_name_;
+  plan.parity = config_.parity;
+  plan.by = platform_.by;
+  for (auto& [value, request] : requests_) {
+    if (const PlanEntry* leader =
+            request.entry.shared_with.empty() ? nullptr : find(graph_.value(request.entry.shared_with))) {
+      const std::string with = leader->value, rule = request.entry.rule, name = request.entry.value;
+      request.entry = *leader;
+      request.entry.value = name;
+      request.entry.rule = rule;
+      request.entry.shared_with = with;
+    }
+  }
+  // In order of the graph: what a node reads, then what it writes.
+  std::set<const Value*> done;
+  const auto take = [&](const Value* value) {
+    const auto at = requests_.find(value);
+    if (at != requests_.end() && done.insert(value).second) plan.entries.push_back(at->second.entry);
+  };
+  for (const auto& node : graph_.nodes()) {
+    for (const Value* input : node->inputs())
+      if (input) take(input);
+    for (const auto& [layer, bias] : derived_)
+      if (layer == node.get()) plan.entries.push_back(bias);
+    for (const Value* output : node->outputs()) take(output);
+  }
+  plan.skipped = skipped();
+  return plan;
+}
+
+QuantPlan make_plan(const Graph& graph, const QuantConfig& config) {
+  PlanBuilder builder(graph, config.platform, config);
+  with_context([&] { return concat("while planning for platform '", platform_name(config.platform), "'"); },
+               [&] { find_platform(config.platform).annotate(builder); });
+  return builder.finish();
+}
+
+}  // namespace quench

@@ -1,0 +1,44 @@
+// Which values are never below zero: a forward walk over what the operators promise (D9). Clip and Max depend on
+// their constants, and so are asked by name.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "quench/op.h"
+#include "quench/platform.h"
+
+namespace quench {
+namespace {
+
+bool is_non_negative_constant(const Value& value) {
+  const at::Tensor& tensor = value.tensor();
+  return tensor.numel() > 0 && at::isFloatingType(tensor.scalar_type()) && (tensor >= 0).all().item<bool>();
+}
+
+bool clips_below_zero(const Node& node) {
+  const Value* low = node.input(1);
+  return node.op() == "Clip" && low && low->is_constant() && is_non_negative_constant(*low);
+}
+
+}  // namespace
+
+std::set<const Value*> non_negative_values(const Graph& graph) {
+  std::set<const Value*> found;
+  const auto known = [&](const Value* value) {
+    return value && (found.contains(value) || (value->is_constant() && is_non_negative_constant(*value)));
+  };
+  for (const auto& node : graph.nodes()) {
+    const OpTraits& traits = entry_of(*node).traits;
+    bool positive = traits.non_negative || clips_below_zero(*node);
+    if (node->op() == "Clip" && known(node->input(0))) positive = true;  // an upper bound below zero is nobody's
+    if (!positive && traits.keeps_sign) {
+      positive = true;
+      for (const Value* input : node->inputs())
+        if (input && input->dtype() == DType::kFloat) positive = positive && known(input);
+    }
+    if (positive && !node->outputs().empty() && node->outputs()[0]) found.insert(node->outputs()[0]);
+  }
+  return found;
+}
+
+}  // namespace quench

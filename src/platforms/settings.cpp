@@ -1,0 +1,47 @@
+#include "platforms/settings.h"
+
+namespace quench {
+namespace {
+
+template <typename T>
+void set(const std::optional<T>& wish, T& field) {
+  if (wish) field = *wish;
+}
+
+void choose(const std::optional<std::string>& name, const Options& wish, std::string& chosen, Options& options) {
+  if (name && *name != chosen) {
+    chosen = *name;
+    options = {};
+  }
+  for (const auto& [key, value] : wish.values()) options.set(key, value);
+}
+
+}  // namespace
+
+void apply(const QuantSettings& settings, QuantizerDefaults& defaults) {
+  QSchemeSpec& scheme = defaults.scheme;
+  set(settings.format, scheme.format);
+  set(settings.bits, scheme.bits);
+  set(settings.is_signed, scheme.is_signed);
+  set(settings.symmetric, scheme.symmetric);
+  set(settings.narrow, scheme.narrow);
+  set(settings.power_of_two_scale, scheme.power_of_two_scale);
+  set(settings.granularity, scheme.granularity);
+  set(settings.axis, scheme.axis);
+  set(settings.group, scheme.group);
+  choose(settings.observer, settings.observer_options, defaults.observer, defaults.observer_options);
+  choose(settings.fake_quant, settings.fake_quant_options, defaults.fake_quant, defaults.fake_quant_options);
+}
+
+bool QuantSettings::empty() const {
+  return !format && !bits && !is_signed && !symmetric && !narrow && !power_of_two_scale && !granularity && !axis &&
+         !group && !observer && !fake_quant && observer_options.values().empty() && fake_quant_options.values().empty();
+}
+
+std::string LayerRule::text() const {
+  std::string text = match.empty() ? "" : "match: " + match;
+  if (!op.empty()) text += (text.empty() ? "op: " : ", op: ") + op;
+  return "{" + text + "}";
+}
+
+}  // namespace quench
