@@ -1,0 +1,29 @@
+#include <gtest/gtest.h>
+
+#include "platforms/zoo_graph.h"
+
+namespace quench {
+namespace {
+
+// resnet18: what its 20 Convs and the Gemm read: the input, MaxPool's output, 7 block outputs (the eighth feeds the
+// pool), 8 inner Convs, what Gemm reads: 1 + 1 + 7 + 8 + 1 = 18. mobilenet_v2 is a chain: one a layer, 53.
+TEST(Ncnn, Counts) {
+  EXPECT_EQ(counts("ncnn", "resnet18"), (Counts{18, 21}));
+  EXPECT_EQ(counts("ncnn", "mobilenet_v2"), (Counts{53, 53}));
+}
+
+TEST(Ncnn, RefusesUnsigned) {
+  QuantConfig config;
+  config.platform = "ncnn";
+  config.activation.is_signed = false;
+  config.activation.narrow = false;
+  try {
+    make_plan(zoo_graph("resnet18"), config);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(error.message().find("it has int8 symmetric only"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace quench

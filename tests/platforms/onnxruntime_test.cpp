@@ -1,0 +1,55 @@
+#include <gtest/gtest.h>
+
+#include "platforms/zoo_graph.h"
+
+namespace quench {
+namespace {
+
+// resnet18: the input, the stem (Conv, Relu), MaxPool (shares); per block the first Conv, the second Conv (an input of
+// Add) and Add with its Relu (8 x 3); three downsampling Convs; pool, Flatten (shares), the logits:
+//   1 + 1 + 1 + 24 + 3 + 1 + 1 + 1 = 33
+// mobilenet_v2: the input, the stem; the first block's 2 Convs; 16 blocks of 3 Convs; 10 Adds; the last Conv, pool,
+// Flatten (shares), the logits: 1 + 1 + 2 + 48 + 10 + 1 + 1 + 1 + 1 = 66. Clip is absorbed by the Conv before it.
+TEST(Onnxruntime, Counts) {
+  EXPECT_EQ(counts("onnxruntime", "resnet18"), (Counts{33, 21}));
+  EXPECT_EQ(counts("onnxruntime", "mobilenet_v2"), (Counts{66, 53}));
+}
+
+TEST(Onnxruntime, GemmIsPerTensorAndBiasesAreInt32) {
+  QuantConfig config;
+  config.platform = "onnxruntime";
+  const QuantPlan plan = make_plan(zoo_graph("resnet18"), config);
+  EXPECT_EQ(plan.by, QuantizeBy::kDivision);
+  const PlanEntry* fc = plan.find("fc.weight");
+  ASSERT_TRUE(fc);
+  EXPECT_TRUE(fc->scheme.per_tensor());
+  const PlanEntry* bias = plan.find("fc.bias");
+  ASSERT_TRUE(bias);
+  EXPECT_EQ(bias->derived_from[1], "fc.weight");
+  const PlanEntry* conv = plan.find("conv1.weight");
+  ASSERT_TRUE(conv);
+  EXPECT_EQ(conv->scheme.text(), "int8 symmetric channel:0 narrow");
+}
+
+TEST(Onnxruntime, FloatOutputIsAnOption) {
+  QuantConfig config;
+  config.platform = "onnxruntime";
+  config.platform_options.set("float_output", 1.0);
+  EXPECT_EQ(counts(config, "resnet18"), (Counts{32, 21}));
+}
+
+TEST(Onnxruntime, RefusesWhatItCannotRun) {
+  QuantConfig config;
+  config.platform = "onnxruntime";
+  config.activation.granularity = Granularity::kChannel;
+  config.activation.observer = "min_max";
+  try {
+    make_plan(zoo_graph("resnet18"), config);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(error.message().find("activations with a scale per channel"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace quench

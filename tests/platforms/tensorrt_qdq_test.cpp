@@ -1,0 +1,47 @@
+#include <gtest/gtest.h>
+
+#include "platforms/zoo_graph.h"
+
+namespace quench {
+namespace {
+
+// resnet18: the input, the stem's output (read by MaxPool), MaxPool's output; per block the first Conv's output and
+// the block's (8 x 2), the second Conv takes the Add in; three downsampling Convs, whose outputs are the Adds' other
+// operands; what Gemm reads: 1 + 1 + 1 + 16 + 3 + 1 = 23.
+// mobilenet_v2: the input; the stem, the first block's depthwise Conv and its output; 16 blocks of 3 (expanded,
+// depthwise, the block's output); the last Conv (read by the pool); what Gemm reads: 1 + 3 + 48 + 1 + 1 = 54.
+TEST(TensorrtQdq, Counts) {
+  EXPECT_EQ(counts("tensorrt_qdq", "resnet18"), (Counts{23, 21}));
+  EXPECT_EQ(counts("tensorrt_qdq", "mobilenet_v2"), (Counts{54, 53}));
+}
+
+TEST(TensorrtQdq, RefusesZeroPoints) {
+  QuantConfig config;
+  config.platform = "trt";
+  config.activation.symmetric = false;
+  try {
+    make_plan(zoo_graph("resnet18"), config);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(error.message().find("a zero point other than 0"), std::string::npos) << error.what();
+  }
+}
+
+TEST(TensorrtQdq, BranchesOfAConcatShareItsScale) {
+  Graph graph = parse_graph(R"(graph "g" {
+    input %x : float[1, 4, 8, 8]
+    %relu = Relu "relu" (%x) : float[1, 4, 8, 8]
+    %both = Concat "both" (%x, %relu) {axis = 1} : float[1, 8, 8, 8]
+    output %both
+  })");
+  QuantConfig config;
+  config.platform = "tensorrt_qdq";
+  const QuantPlan plan = make_plan(graph, config);
+  ASSERT_TRUE(plan.find("relu"));
+  EXPECT_EQ(plan.find("relu")->shared_with, "both");
+  EXPECT_EQ(plan.find("x")->shared_with, "both");
+  EXPECT_EQ(plan.find("both")->shared_with, "");
+}
+
+}  // namespace
+}  // namespace quench
