@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "data/batch_size.h"
 #include "quench/error.h"
 #include "quench/executor.h"
 
@@ -14,39 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kDefaultBatch = 32;
-
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-const Value& only_input(const Graph& graph) {
-  QUENCH_CHECK(graph.inputs().size() == 1, "evaluation feeds one input, but the model has ", graph.inputs().size());
-  QUENCH_CHECK(!graph.outputs().empty(), "the model has no output");
-  return *graph.inputs()[0];
-}
-
-// -1 where the model takes any.
-std::int64_t fixed_batch(const Value& input) {
-  if (!input.has_rank() || input.rank() == 0 || !input.dims()[0].is_number()) return -1;
-  return input.dims()[0].number();
-}
-
-std::int64_t choose_batch(const Value& input, std::int64_t asked) {
-  const std::int64_t fixed = fixed_batch(input);
-  QUENCH_CHECK(asked >= 0, "the batch size must be at least 1, not ", asked);
-  QUENCH_CHECK(fixed <= 0 || asked == 0 || asked == fixed, "the model's batch dimension is fixed at ", fixed,
-               "; a batch of ", asked, " cannot be fed (leave the batch size out)");
-  if (fixed > 0) return fixed;
-  return asked > 0 ? asked : kDefaultBatch;
-}
-
-// A model with a fixed batch gets a full last one: its last item repeated.
-at::Tensor fill_up(const at::Tensor& inputs, std::int64_t batch) {
-  const std::int64_t missing = batch - inputs.size(0);
-  if (missing <= 0) return inputs;
-  std::vector<std::int64_t> repeats(static_cast<std::size_t>(inputs.dim()), 1);
-  repeats[0] = missing;
-  return at::cat({inputs, inputs.narrow(0, inputs.size(0) - 1, 1).repeat(repeats)});
-}
 
 void score_images(const at::Tensor& output, const Batch& batch, EvalResult& result) {
   const auto count = static_cast<std::int64_t>(batch.labels.size());
@@ -111,7 +80,7 @@ ExecOptions exec_options(const EvalOptions& options) {
 }  // namespace
 
 InputHint input_hint(const Graph& graph) {
-  const Value& input = only_input(graph);
+  const Value& input = only_input(graph, "evaluation");
   InputHint hint;
   if (!input.has_rank()) return hint;
   const auto number = [&](std::size_t i) { return input.dims()[i].is_number() ? input.dims()[i].number() : -1; };
@@ -125,7 +94,7 @@ InputHint input_hint(const Graph& graph) {
 }
 
 EvalResult evaluate(const Graph& graph, const Dataset& data, const EvalOptions& options) {
-  const Value& input = only_input(graph);
+  const Value& input = only_input(graph, "evaluation");
   EvalResult result;
   result.task = data.task();
   result.batch = choose_batch(input, options.batch);
@@ -142,7 +111,7 @@ EvalResult evaluate(const Graph& graph, const Dataset& data, const EvalOptions& 
   std::int64_t done = 0;
   while (const std::optional<Batch> batch = loader.next()) {
     const at::Tensor inputs = batch->inputs.tensor();
-    const at::Tensor fed = fixed_batch(input) > 0 ? fill_up(inputs, result.batch) : inputs;
+    const at::Tensor fed = fill_up(input, inputs, result.batch);
     const auto before = Clock::now();
     const NamedValues outputs = executor.run({{input.name(), RtValue(fed, batch->inputs.dtype())}}, {output});
     result.model_seconds += seconds_since(before);

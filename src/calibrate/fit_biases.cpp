@@ -1,0 +1,66 @@
+#include "calibrate/fit_biases.h"
+
+#include <ATen/ATen.h>
+
+#include "quant/accumulator.h"
+#include "quench/error.h"
+#include "quench/executor.h"
+#include "quench/fake_quant.h"
+
+namespace quench {
+namespace {
+
+std::vector<float> floats_of(const at::Tensor& tensor) {
+  const at::Tensor flat = tensor.detach().to(at::kCPU, at::kFloat).flatten().contiguous();
+  return {flat.const_data_ptr<float>(), flat.const_data_ptr<float>() + flat.numel()};
+}
+
+// The quantizer that holds this scale, and is no other's follower.
+const Node* quantizer_with(const Graph& graph, const Value* scale) {
+  for (const auto& node : graph.nodes())
+    if (node->op() == "quench.FakeQuant" && node->input(1) == scale && !node->metadata.contains("shared_with"))
+      return node.get();
+  return nullptr;
+}
+
+std::string line_about(const Node& quantizer, const RaisedScales& raised) {
+  std::string channels;
+  for (const std::size_t channel : raised.channels) channels += concat(channels.empty() ? "" : ", ", channel);
+  const bool one = raised.scale.size() == 1;
+  return concat("'", quantizer.input(0)->name(), "': ", one ? "its one scale" : "channels " + channels);
+}
+
+std::string fit_bias(const Graph& graph, const Node& bias, Executor& executor) {
+  const Node* weight = quantizer_with(graph, bias.input(2));
+  QUENCH_CHECK(weight, "its weight's scale belongs to no quantizer");
+  const std::string& name = bias.input(0)->name();
+  const std::vector<float> x_scale = floats_of(bias.input(1)->tensor().abs());
+  QUENCH_CHECK(x_scale.size() == 1, "the layer's input has ", x_scale.size(),
+               " scales; a bias in int32 needs one for the whole tensor");
+  const FakeQuantSpec spec = fake_quant_spec(*weight);
+  const FakeQuantTensors tensors = fake_quant_tensors(*weight);
+  QParams params{floats_of(tensors.scale().abs()), {}};
+  for (const float zero : floats_of(tensors.zero_point())) params.zero_point.push_back(static_cast<int>(zero));
+  const std::vector<float> values = floats_of(executor.run({}, {name}).at(name).tensor());
+  const RaisedScales raised = raise_weight_scales(values, x_scale[0], {spec.scheme, params});
+  if (raised.channels.empty()) return "";
+  params.scale = raised.scale;
+  make_fake_quant(spec)->accept(params, tensors);
+  return line_about(*weight, raised);
+}
+
+}  // namespace
+
+std::vector<std::string> fit_biases(Graph& graph) {
+  std::vector<std::string> lines;
+  Executor executor(graph);
+  for (const auto& node : graph.nodes()) {
+    if (node->op() != "quench.QuantizeBias") continue;
+    const std::string line =
+        with_context([&] { return concat("at ", node->where()); }, [&] { return fit_bias(graph, *node, executor); });
+    if (!line.empty()) lines.push_back(line);
+  }
+  return lines;
+}
+
+}  // namespace quench

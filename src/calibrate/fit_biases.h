@@ -1,0 +1,15 @@
+// Biases that a target adds to an int32 accumulator must fit it: DESIGN 5, numerics 11.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "quench/graph.h"
+
+namespace quench {
+
+// Raises the scales of weights whose layer's bias would need more than 2^30 steps of s_x * s_w, in the constants of
+// the calibrated graph. One line a weight that changed, with its channels.
+std::vector<std::string> fit_biases(Graph& graph);
+
+}  // namespace quench

@@ -1,0 +1,108 @@
+#include "calibrate/observing.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+
+#include <set>
+
+#include "quench/error.h"
+#include "quench/plan.h"
+#include "quench/prepare.h"
+
+namespace quench {
+namespace {
+
+bool is_quantizer(const Node& node) { return node.op() == "quench.FakeQuant"; }
+
+std::set<const Value*> values_of_data(const Graph& graph) {
+  std::set<const Value*> found(graph.inputs().begin(), graph.inputs().end());
+  for (const auto& node : graph.nodes())
+    for (const Value* input : node->inputs())
+      if (found.contains(input)) found.insert(node->outputs().begin(), node->outputs().end());
+  found.erase(nullptr);
+  return found;
+}
+
+// A copy of a graph shares its tensors, and a quantizer's are written in place.
+void give_own_tensors(Graph& graph) {
+  std::set<const Value*> done;
+  for (const auto& node : graph.nodes()) {
+    if (!is_quantizer(*node)) continue;
+    for (std::size_t slot = 1; slot < node->inputs().size(); ++slot) {
+      Value* state = node->inputs()[slot];
+      if (!state || !state->is_constant() || !done.insert(state).second) continue;
+      const at::Tensor& old = state->tensor();
+      graph.set_tensor(*state, old.detach().clone().set_requires_grad(old.requires_grad()));
+    }
+  }
+}
+
+bool has_seen(const Observer& observer) {
+  return observer.seen() || !ObserverRegistry::instance().get(observer.kind()).needs_data;
+}
+
+// Its constants are those of a quantizer that leads.
+void check_leads(const std::set<const Value*>& scales, const Node& follower) {
+  QUENCH_CHECK(scales.contains(follower.input(1)), follower.where(), " says that it shares the scale of '",
+               follower.metadata.at("shared_with"), "', but no quantizer that is observed has that scale");
+}
+
+}  // namespace
+
+void ObservedQuantizer::observe(const at::Tensor& x) const {
+  const c10::NoGradGuard no_grad;
+  with_context([&] { return concat("at ", node->where()); },
+               [&] { observer->observe(algorithm->transform(x.detach().to(at::kFloat))); });
+}
+
+Observing::Observing(Graph& graph) : graph_(graph) {
+  const std::set<const Value*> of_data = values_of_data(graph);
+  std::set<const Value*> scales;
+  std::vector<const Node*> followers;
+  for (const auto& node : graph.nodes()) {
+    if (!is_quantizer(*node)) continue;
+    if (node->metadata.contains("shared_with")) {
+      followers.push_back(node.get());
+      continue;
+    }
+    scales.insert(node->input(1));
+    quantizers_.push_back(
+        {node.get(), make_fake_quant(fake_quant_spec(*node)), observer_of(*node), of_data.contains(node->input(0))});
+  }
+  for (const Node* follower : followers) check_leads(scales, *follower);
+  give_own_tensors(graph);
+}
+
+void Observing::observe_constants() {
+  std::vector<std::string> names;
+  for (const ObservedQuantizer& one : quantizers_)
+    if (!one.from_data) names.push_back(one.value().name());
+  Executor executor(graph_);
+  const NamedValues found = executor.run({}, names);
+  for (const ObservedQuantizer& one : quantizers_)
+    if (!one.from_data) one.observe(found.at(one.value().name()).tensor());
+}
+
+void Observing::attach(Executor& executor) {
+  for (const ObservedQuantizer& one : quantizers_) executor.set_observer(one.node->name(), one.observer.get());
+}
+
+void Observing::take_over() {
+  std::string blind;
+  for (const ObservedQuantizer& one : quantizers_)
+    if (!has_seen(*one.observer)) blind += concat(blind.empty() ? "'" : ", '", one.value().name(), "'");
+  QUENCH_CHECK(blind.empty(), "nothing was observed of ", blind,
+               ": no data reached these quantizers, so they have no scale");
+  std::vector<QParams> found;
+  for (const ObservedQuantizer& one : quantizers_)
+    found.push_back(
+        with_context([&] { return concat("at ", one.node->where()); }, [&] { return one.observer->qparams(); }));
+  for (std::size_t i = 0; i < found.size(); ++i)
+    with_context([&] { return concat("at ", quantizers_[i].node->where()); },
+                 [&] { quantizers_[i].algorithm->accept(found[i], fake_quant_tensors(*quantizers_[i].node)); });
+  for (const auto& node : graph_.nodes())
+    if (is_quantizer(*node)) node->metadata["quench.calibrated"] = "1";
+  enable_quantization(graph_);
+}
+
+}  // namespace quench

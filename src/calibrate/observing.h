@@ -1,0 +1,48 @@
+// The observers of a graph's quantizers, between two moments: they are made (each quantizer that leads gets the
+// observer that its node names), somebody lets them see data, they are taken over into the quantizers' constants.
+// calibrate() feeds them from a data set; a program with a loop of its own attaches an Executor.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quench/executor.h"
+#include "quench/fake_quant.h"
+#include "quench/graph.h"
+
+namespace quench {
+
+// A quantizer with a scale of its own. Those that share it (metadata "shared_with") have the same constants and see
+// nothing themselves.
+struct ObservedQuantizer {
+  Node* node = nullptr;
+  std::unique_ptr<FakeQuant> algorithm;
+  std::unique_ptr<Observer> observer;
+  bool from_data = false;  // else its value follows from constants alone: a weight
+  Value& value() const { return *node->input(0); }
+  void observe(const at::Tensor& x) const;  // as the node itself does while it observes
+};
+
+class Observing {
+ public:
+  // Gives every quantizer tensors that no copy of the graph shares, so that only this graph changes. The graph must
+  // outlive it; executors of the graph are made afterwards.
+  explicit Observing(Graph& graph);
+
+  // Lets those whose value follows from constants see it, once.
+  void observe_constants();
+  // From now on the quantizers of the executor's graph (this one, or a copy) that observe show it to us.
+  void attach(Executor& executor);
+  // All of them are calibrated afterwards: constants hold what the observers found, `quantize` is on, `observe` off.
+  // Throws and changes nothing where one saw nothing, naming all such.
+  void take_over();
+
+  const std::vector<ObservedQuantizer>& quantizers() const { return quantizers_; }  // in order of the graph
+
+ private:
+  Graph& graph_;
+  std::vector<ObservedQuantizer> quantizers_;
+};
+
+}  // namespace quench

@@ -1,0 +1,142 @@
+#include "quench/calibrate.h"
+
+#include <gtest/gtest.h>
+
+#include "calibrate/small_graph.h"
+#include "quench/pass.h"
+#include "quench/prepare.h"
+
+namespace quench {
+namespace {
+
+const at::Tensor& images() {
+  static const at::Tensor all = whole({10, 3, 8, 8}, 5, 6);
+  return all;
+}
+
+CalibrationOptions batches_of(std::int64_t batch) {
+  CalibrationOptions options;
+  options.batch = batch;
+  return options;
+}
+
+// What an observer finds that is shown the plain float value, batch by batch.
+QParams by_hand(const Graph& quantized, const std::string& value, std::int64_t batch) {
+  const Graph graph = small_graph();
+  Executor executor(graph);
+  const std::unique_ptr<Observer> observer = observer_of(*quantized.find_node(value + ".fq"));
+  if (graph.value(value).is_constant())
+    observer->observe(graph.value(value).tensor());
+  else
+    for (const at::Tensor& part : images().split(batch))
+      observer->observe(executor.run({{"x", part}}, {value}).at(value).tensor());
+  return observer->qparams();
+}
+
+class CalibrateWith : public testing::TestWithParam<std::string> {};
+
+TEST_P(CalibrateWith, FindsWhatObservingEachTensorByHandFinds) {
+  Graph graph = quantized_graph(GetParam());
+  const CalibrationRecord record = calibrate(graph, TensorData(images()), batches_of(4));
+  EXPECT_EQ(record.images, 10);
+  EXPECT_EQ(record.batches, 3);
+  ASSERT_EQ(record.quantizers.size(), 5U);
+  for (const QuantizerRecord& found : record.quantizers) {
+    EXPECT_EQ(found.params, by_hand(graph, found.value, 4)) << found.value;
+    EXPECT_EQ(found.params, params_of(graph, found.value)) << found.value;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Observers, CalibrateWith,
+                         testing::Values("min_max", "ema_min_max", "ema_quantile", "mse", "kl", "histogram"));
+
+TEST(Calibrate, LeavesQuantizersOnAndCalibrated) {
+  Graph graph = quantized_graph();
+  EXPECT_THROW(check_calibrated(graph), Error);
+  calibrate(graph, TensorData(images()));
+  check_calibrated(graph);
+  for (const auto& node : graph.nodes()) {
+    if (node->op() != "quench.FakeQuant") continue;
+    EXPECT_TRUE(fake_quant_flags(*node).quantize) << node->name();
+    EXPECT_FALSE(fake_quant_flags(*node).observe) << node->name();
+  }
+}
+
+TEST(Calibrate, NamesAnUncalibratedQuantizer) {
+  Graph graph = quantized_graph();
+  calibrate(graph, TensorData(images()));
+  graph.find_node("relu1.fq")->metadata.erase("quench.calibrated");
+  try {
+    check_calibrated(graph);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("'relu1'"), std::string::npos) << error.what();
+    EXPECT_EQ(std::string(error.what()).find("'relu2'"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Calibrate, OneImageSuffices) {
+  Graph graph = quantized_graph("mse");
+  const CalibrationRecord record = calibrate(graph, TensorData(images().narrow(0, 0, 1)));
+  EXPECT_EQ(record.images, 1);
+  check_calibrated(graph);
+}
+
+TEST(Calibrate, LeavesACopyOfTheGraphAlone) {
+  Graph graph = quantized_graph();
+  const Graph before = graph;
+  calibrate(graph, TensorData(images()));
+  EXPECT_NE(params_of(graph, "x"), params_of(before, "x"));
+  EXPECT_EQ(params_of(before, "x").scale, std::vector<float>{1.0F});
+}
+
+TEST(Calibrate, GivesTheSameBitsTwice) {
+  Graph first = quantized_graph("histogram"), second = quantized_graph("histogram");
+  calibrate(first, TensorData(images()), batches_of(3));
+  calibrate(second, TensorData(images()), batches_of(3));
+  EXPECT_EQ(to_text(first), to_text(second));
+}
+
+TEST(Calibrate, TakesAsManyBatchesAsAsked) {
+  Graph graph = quantized_graph(), of_part = quantized_graph();
+  CalibrationOptions options = batches_of(4);
+  options.batches = 2;
+  EXPECT_EQ(calibrate(graph, TensorData(images()), options).images, 8);
+  calibrate(of_part, TensorData(images().narrow(0, 0, 8)), batches_of(4));
+  EXPECT_EQ(to_text(graph), to_text(of_part));
+}
+
+TEST(Calibrate, SkipsBrokenItemsWhereAllowed) {
+  Graph graph = quantized_graph();
+  EXPECT_THROW(calibrate(graph, TensorData(images(), 3)), Error);
+  CalibrationOptions options;
+  options.skip_broken = true;
+  const CalibrationRecord record = calibrate(graph, TensorData(images(), 3), options);
+  EXPECT_EQ(record.images, 9);
+  ASSERT_EQ(record.skipped.size(), 1U);
+  EXPECT_NE(record.skipped[0].find("broken"), std::string::npos) << record.skipped[0];
+}
+
+TEST(Calibrate, RefusesDataOfWhichNothingIsLeft) {
+  Graph graph = quantized_graph();
+  CalibrationOptions options;
+  options.skip_broken = true;
+  EXPECT_THROW(calibrate(graph, TensorData(images().narrow(0, 0, 1), 0), options), Error);
+}
+
+TEST(Calibrate, QuantizersThatShareTakeTheLeadersScale) {
+  QuantPlan plan;
+  plan.entries = {plan_entry("relu1", "uint8 affine tensor"), plan_entry("relu2", "uint8 affine tensor")};
+  plan.entries[0].shared_with = "relu2";
+  Graph graph = small_graph();
+  insert_quantizers(graph, plan);
+  const CalibrationRecord record = calibrate(graph, TensorData(images()));
+  ASSERT_EQ(record.quantizers.size(), 1U);
+  EXPECT_EQ(record.quantizers[0].value, "relu2");
+  EXPECT_EQ(params_of(graph, "relu1"), by_hand(graph, "relu2", 32));
+  EXPECT_EQ(params_of(graph, "relu1"), params_of(graph, "relu2"));
+  check_calibrated(graph);
+}
+
+}  // namespace
+}  // namespace quench
