@@ -1,0 +1,78 @@
+// A job as a file describes it: quench's own schema, or MQBench's or mmrazor's layout mapped onto it (docs/config.md).
+// YAML or JSON. An unknown key is an error with the nearest known one; errors carry the line and the file.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quench/calibrate.h"
+#include "quench/data.h"
+#include "quench/options.h"
+#include "quench/quant_config.h"
+
+namespace quench {
+
+// How the error that quantizing adds to each layer's mean is taken out again.
+enum class BiasCorrection : std::uint8_t { kNone, kFast, kSequential };
+
+// What reads a key that this version only keeps.
+enum class JobStage : std::uint8_t { kTrace, kQuantize, kReconstruct, kTrain, kDeploy };
+
+// A key that was understood but whose stage is not built: refuse_unbuilt names it.
+struct KeptKey {
+  JobStage stage = JobStage::kTrain;
+  std::string key;    // "train_cfg.max_epochs"
+  std::string value;  // as YAML on one line
+  std::string where;  // "at line 3 of ptq.yaml"
+};
+
+struct JobData {
+  std::optional<DatasetSpec> calib, eval, train;
+};
+
+// A reconstruction method and all its options, those not given with their defaults. Lists are words: "20,2".
+struct MethodConfig {
+  std::string name;  // adaround, brecq, qdrop; "" for none
+  Options options;
+};
+
+struct JobConfig {
+  int version = 1;
+  std::string layout = "quench";  // which layout was read: quench, mqbench, mmrazor
+  std::string model;              // file; "" where the config names none
+  QuantConfig quant;              // platform "" where the config names none
+  JobData data;
+  CalibrationOptions calibration;
+  std::int64_t calibration_samples = 0;  // at most so many items of the data for calibration; 0: all
+  MethodConfig method;
+  std::optional<bool> equalize;                   // absent: the platform's default
+  std::optional<BiasCorrection> bias_correction;  // absent: the platform's default
+  std::uint64_t seed = 0;
+  std::string output;  // folder; "" where the config names none
+
+  std::map<std::string, std::string> metadata;  // goes with the model: preserved attributes, leaf modules
+  std::vector<KeptKey> kept;
+  std::vector<std::string> notes;  // what was read otherwise than it stands there, and why; to be shown to the user
+};
+
+// `overrides` are "a.b=c" (of --set or --cfg-options); c is YAML; a number as a key is a place in a list. They are laid
+// over the file, with its _base_, before anything is read.
+JobConfig read_config(const std::string& path, const std::vector<std::string>& overrides = {});
+// The same from a text; `name` is for messages, and _base_ is looked for beside it.
+JobConfig config_from_text(const std::string& text, const std::vector<std::string>& overrides = {},
+                           const std::string& name = "config");
+
+// In quench's own schema; read back it gives the same job.
+std::string to_yaml(const JobConfig& job);
+
+// Throws when the config asks for something in this stage that is not built, and names the keys.
+void refuse_unbuilt(const JobConfig& job, JobStage stage);
+
+const char* name_of(JobStage stage);        // "trace", "quantize", "reconstruct", "train", "deploy"
+const char* name_of(BiasCorrection which);  // "none", "fast", "sequential"
+BiasCorrection bias_correction_from_name(const std::string& name);
+
+}  // namespace quench

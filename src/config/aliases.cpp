@@ -1,0 +1,58 @@
+#include "config/aliases.h"
+
+#include <algorithm>
+#include <map>
+
+#include "quench/fake_quant.h"
+#include "quench/observer.h"
+
+namespace quench {
+namespace {
+
+void remove(std::string& text, const std::string& part) {
+  if (const std::size_t at = text.find(part); at != std::string::npos) text.erase(at, part.size());
+}
+
+// A class name reduced to what tells it from others of its kind: "MovingAveragePerChannelMinMaxObserver" ->
+// "movingaverageminmax", "min_max" -> "minmax".
+std::string core_of(const std::string& given, const std::string& kind) {
+  std::string core;
+  for (const unsigned char c : without_scope(given))
+    if (c != '_') core += static_cast<char>(std::tolower(c));
+  remove(core, kind);
+  remove(core, "perchannel");
+  return core;
+}
+
+template <typename Item>
+std::string registered_name(const std::string& given, const std::string& kind,
+                            const std::map<std::string, std::string>& others) {
+  const Registry<Item>& registry = Registry<Item>::instance();
+  if (registry.find(given)) return given;
+  const std::string core = core_of(given, kind);
+  if (const auto at = others.find(core); at != others.end()) return at->second;
+  for (const std::string& name : registry.names())
+    if (core_of(name, kind) == core) return name;
+  fail_unknown_name(Item::kKind, given, registry.names());
+}
+
+}  // namespace
+
+std::string without_scope(const std::string& name) {
+  const std::size_t at = name.find_last_of(".:");
+  return at == std::string::npos ? name : name.substr(at + 1);
+}
+
+bool says_per_channel(const std::string& class_name) { return class_name.find("PerChannel") != std::string::npos; }
+
+std::string observer_name(const std::string& given) {
+  return registered_name<ObserverEntry>(given, "observer",
+                                        {{"movingaverageminmax", "ema_min_max"}, {"emaminmaxfloor", "pot_mode"}});
+}
+
+std::string fake_quant_name(const std::string& given) {
+  return registered_name<FakeQuantEntry>(given, "fakequantize",
+                                         {{"", "fixed"}, {"fusedmovingavgobs", "fixed"}, {"learnable", "lsq"}});
+}
+
+}  // namespace quench

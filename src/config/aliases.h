@@ -1,0 +1,16 @@
+// Names that MQBench, mmrazor and torch give to what is registered here (docs/config.md).
+#pragma once
+
+#include <string>
+
+namespace quench {
+
+// "min_max", "MinMaxObserver", "MinMax", "mmrazor.PerChannelMinMaxObserver" -> "min_max". Throws with the nearest.
+std::string observer_name(const std::string& given);
+// "lsq", "LearnableFakeQuantize", "Learnable" -> "lsq".
+std::string fake_quant_name(const std::string& given);
+
+bool says_per_channel(const std::string& class_name);  // torch's and mmrazor's classes carry it in their name
+std::string without_scope(const std::string& name);    // "mmrazor.X", "mmrazor::X" -> "X"
+
+}  // namespace quench

@@ -1,0 +1,51 @@
+// Keys that are understood, but whose stage is not built: kept, and refused by name when that stage would run.
+#include "config/parts.h"
+#include "quench/registry.h"
+
+namespace quench {
+
+void keep(JobConfig& job, JobStage stage, MapReader& map, const std::vector<std::string>& keys) {
+  for (const std::string& key : keys)
+    if (const Tree* found = map.find(key))
+      job.kept.push_back({stage, map.path_of(key), one_line(*found), found->where()});
+}
+
+void note(JobConfig& job, const std::string& text) { job.notes.push_back(text); }
+
+void refuse_unbuilt(const JobConfig& job, JobStage stage) {
+  if (stage == JobStage::kReconstruct && !job.method.name.empty())
+    fail("'method: ", job.method.name, "' is not built yet; leave 'method' out for plain calibration");
+  std::string keys;
+  for (const KeptKey& kept : job.kept)
+    if (kept.stage == stage) keys += concat("\n  '", kept.key, "' ", kept.where);
+  QUENCH_CHECK(keys.empty(), "the config asks for what '", name_of(stage),
+               "' does not do yet; leave these keys out:", keys);
+}
+
+const char* name_of(JobStage stage) {
+  switch (stage) {
+    case JobStage::kTrace: return "trace";
+    case JobStage::kQuantize: return "quantize";
+    case JobStage::kReconstruct: return "reconstruct";
+    case JobStage::kTrain: return "train";
+    case JobStage::kDeploy: return "deploy";
+  }
+  return "";
+}
+
+const char* name_of(BiasCorrection which) {
+  switch (which) {
+    case BiasCorrection::kNone: return "none";
+    case BiasCorrection::kFast: return "fast";
+    case BiasCorrection::kSequential: return "sequential";
+  }
+  return "";
+}
+
+BiasCorrection bias_correction_from_name(const std::string& name) {
+  for (const BiasCorrection which : {BiasCorrection::kNone, BiasCorrection::kFast, BiasCorrection::kSequential})
+    if (name == name_of(which)) return which;
+  fail_unknown_name("bias correction", name, {"none", "fast", "sequential"});
+}
+
+}  // namespace quench

@@ -1,0 +1,46 @@
+// Reconstruction methods and their options, workflows 3.1. The methods themselves are not here yet.
+#include "config/parts.h"
+#include "quench/registry.h"
+
+namespace quench {
+namespace {
+
+struct Defaults {
+  const char* name;
+  const char* pattern;
+  double prob;
+};
+
+constexpr Defaults kMethods[] = {{"adaround", "layer", 1.0}, {"brecq", "block", 1.0}, {"qdrop", "block", 0.5}};
+
+std::vector<OptionInfo> options_of_method(const Defaults& method) {
+  return {{"pattern", method.pattern, "what is reconstructed as one: layer or block"},
+          {"prob", method.prob, "probability that an input element is the quantized one"},
+          {"scale_lr", 4e-5, "learning rate of the activations' scales"},
+          {"warm_up", 0.2, "share of the iterations without the regulariser"},
+          {"weight", 0.01, "of the regulariser (lambda)"},
+          {"max_count", 20000.0, "iterations a unit"},
+          {"b_range", "20,2", "the regulariser's exponent, from and to (beta)"},
+          {"round_mode", "learned_hard_sigmoid", "how rounding learns"},
+          {"keep_gpu", 1.0, "the cache lies on the device"},
+          {"cache", "", "device, host or disk"},
+          {"max_memory", 0.0, "gigabytes for the cache; 0: no bound"},
+          {"early_stop", 0.0, "1: ends a unit whose loss no longer falls"},
+          {"units", "", "names of the last layers of units that are given by hand"},
+          {"exclude_node_prefix", "", "layers whose name begins so are left out"}};
+}
+
+}  // namespace
+
+MethodConfig make_method(const std::string& name, const Options& given, const Tree& place) {
+  std::vector<std::string> names;
+  for (const Defaults& method : kMethods) {
+    if (name == method.name)
+      return {name, at_place(place, [&] { return given.checked(options_of_method(method), "method '" + name + "'"); })};
+    names.emplace_back(method.name);
+  }
+  at_place(place, [&] { fail_unknown_name("method", name, names); });
+  return {};
+}
+
+}  // namespace quench

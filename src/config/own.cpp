@@ -1,0 +1,167 @@
+// quench's own schema, docs/config.md.
+#include "config/layouts.h"
+#include "config/parts.h"
+#include "quench/platform.h"
+
+namespace quench {
+namespace {
+
+template <typename T, typename U>
+void set(T& field, const std::optional<U>& given) {
+  if (given) field = static_cast<T>(*given);
+}
+
+void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+void read_version(MapReader& map, JobConfig& job) {
+  const auto version = map.integer("version", 1);
+  if (version && *version > 1)
+    fail_at(*map.find("version"), "the config has version ", *version, "; this quench reads version 1");
+  set(job.version, version);
+}
+
+void read_data(MapReader map, JobData& data) {
+  if (const Tree* calib = map.find("calib")) data.calib = read_spec(*calib, map.path_of("calib"));
+  if (const Tree* eval = map.find("eval")) data.eval = read_spec(*eval, map.path_of("eval"));
+  if (const Tree* train = map.find("train")) data.train = read_spec(*train, map.path_of("train"));
+  map.finish();
+}
+
+void read_defaults(MapReader map, QuantConfig& quant) {
+  if (auto weight = map.map("weight")) quant.weight = read_settings(*weight);
+  if (auto activation = map.map("activation")) quant.activation = read_settings(*activation);
+  if (auto bias = map.map("bias")) quant.bias = read_settings(*bias);
+  map.finish();
+}
+
+LayerRule read_rule(MapReader map) {
+  LayerRule rule;
+  set(rule.match, map.text("match"));
+  set(rule.op, map.text("op"));
+  set(rule.keep_float, map.flag("float"));
+  if (auto weight = map.map("weight")) rule.weight = read_settings(*weight);
+  if (auto activation = map.map("activation")) rule.activation = read_settings(*activation);
+  if (auto output = map.map("output")) rule.output = read_settings(*output);
+  map.finish();
+  const bool says_something =
+      map.tree().find("float") || !rule.weight.empty() || !rule.activation.empty() || !rule.output.empty();
+  if (rule.match.empty() && rule.op.empty())
+    fail_at(map.tree(), "a rule needs 'match' (a name or a pattern of names) or 'op' (an operator)");
+  if (!says_something)
+    fail_at(map.tree(), "the rule ", rule.text(),
+            " says nothing; give 'weight', 'activation', 'output' or 'float: true'");
+  return rule;
+}
+
+void read_rules(MapReader& map, QuantConfig& quant) {
+  const Tree* layers = map.find("layers");
+  if (!layers) return;
+  if (!layers->is_list())
+    fail_at(*layers, "'", map.path_of("layers"), "' must be a list of rules, - {match: ..., ...}");
+  for (const Tree& rule : layers->items)
+    quant.layers.push_back(read_rule({rule, concat(map.path_of("layers"), ".", &rule - layers->items.data())}));
+}
+
+void read_quant(MapReader& map, QuantConfig& quant) {
+  if (const auto name = map.text("platform"))
+    quant.platform = at_place(*map.find("platform"), [&] { return platform_name(*name); });
+  set(quant.parity, map.flag("parity"));
+  set(quant.float_fallback, map.flag("float_fallback"));
+  set(quant.platform_options, map.options("platform_options"));
+  if (auto defaults = map.map("defaults")) read_defaults(*defaults, quant);
+  read_rules(map, quant);
+  append(quant.additional_ops, map.texts("additional_ops"));
+  append(quant.additional_nodes, map.texts("additional_nodes"));
+  append(quant.excluded_ops, map.texts("excluded_ops"));
+  append(quant.excluded_nodes, map.texts("excluded_nodes"));
+  for (auto& chain : map.chains("fuse")) quant.fuse.push_back(std::move(chain));
+  for (auto& chain : map.chains("fuse_patterns")) quant.fuse_patterns.push_back(std::move(chain));
+}
+
+void read_calibration(MapReader map, JobConfig& job) {
+  CalibrationOptions& options = job.calibration;
+  set(options.batch, map.integer("batch", 1));
+  set(options.batches, map.integer("batches", 1));
+  set(job.calibration_samples, map.integer("samples", 1));
+  set(options.workers, map.integer("workers", 0));
+  set(options.on_quantized, map.flag("on_quantized"));
+  set(options.skip_broken, map.flag("skip_broken"));
+  set(options.statistics, map.text("statistics"));
+  map.finish();
+}
+
+void read_method(MapReader map, JobConfig& job) {
+  const auto name = map.text("name");
+  if (!name) fail_at(map.tree(), "'", map.path_of("name"), "' is missing: adaround | brecq | qdrop");
+  Options options;
+  for (const std::string& key : map.rest()) options.set(key, option_of(*map.tree().find(key), map.path_of(key)));
+  job.method = make_method(*name, options, map.tree());
+}
+
+void read_corrections(MapReader& map, JobConfig& job) {
+  set(job.equalize, map.flag("equalize"));
+  if (const auto which = map.choice("bias_correction", {"none", "fast", "sequential"}))
+    job.bias_correction = bias_correction_from_name(*which);
+}
+
+void keep_later_stages(MapReader& map, JobConfig& job) {
+  if (auto train = map.map("train")) {
+    keep(
+        job, JobStage::kTrain, *train,
+        {"loop", "epochs", "batch", "optimizer", "lr", "scale_lr", "momentum", "weight_decay", "schedule", "milestones",
+         "gamma", "val_begin", "val_interval", "dynamic_intervals", "disable_observer_begin", "freeze_bn_begin"});
+    train->finish();
+  }
+  if (auto deploy = map.map("deploy")) {
+    keep(job, JobStage::kDeploy, *deploy,
+         {"folder", "name", "opset", "input_names", "output_names", "input_shape", "dynamic_axes", "qlinear"});
+    deploy->finish();
+  }
+}
+
+// What to_yaml() writes of a config that stood in another layout.
+void read_record(MapReader& map, JobConfig& job) {
+  set(job.layout, map.choice("layout", {"quench", "mqbench", "mmrazor"}));
+  append(job.notes, map.texts("notes"));
+  if (auto metadata = map.map("metadata"))
+    for (const std::string& key : metadata->rest()) job.metadata[key] = text_of(*metadata->tree().find(key), key);
+  const Tree* kept = map.find("kept");
+  if (!kept) return;
+  if (!kept->is_list()) fail_at(*kept, "'kept' must be a list");
+  for (const Tree& item : kept->items) {
+    MapReader entry(item, "kept");
+    KeptKey key;
+    const auto stage = entry.choice("stage", {"trace", "quantize", "reconstruct", "train", "deploy"});
+    for (const JobStage one :
+         {JobStage::kTrace, JobStage::kQuantize, JobStage::kReconstruct, JobStage::kTrain, JobStage::kDeploy})
+      if (stage == name_of(one)) key.stage = one;
+    set(key.key, entry.text("key"));
+    set(key.value, entry.text("value"));
+    set(key.where, entry.text("where"));
+    entry.finish();
+    job.kept.push_back(std::move(key));
+  }
+}
+
+}  // namespace
+
+void read_own(const Tree& tree, const std::string& path, JobConfig& job) {
+  MapReader map(tree, path);
+  read_version(map, job);
+  set(job.model, map.text("model"));
+  set(job.output, map.text("output"));
+  set(job.seed, map.integer("seed", 0));
+  set(job.calibration.device, map.text("device"));
+  read_quant(map, job.quant);
+  if (auto data = map.map("data")) read_data(*data, job.data);
+  if (auto calibration = map.map("calibration")) read_calibration(*calibration, job);
+  if (auto method = map.map("method")) read_method(*method, job);
+  read_corrections(map, job);
+  keep_later_stages(map, job);
+  read_record(map, job);
+  map.finish();
+}
+
+}  // namespace quench
