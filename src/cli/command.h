@@ -5,16 +5,15 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "report/json.h"
 
 namespace CLI {
 class App;
 }
 
 namespace quench {
-
-using Json = nlohmann::ordered_json;  // keys stay in the order in which they are set
 
 struct CommonOptions {
   bool json = false;   // one object on stdout, nothing else there
@@ -50,5 +49,6 @@ void add_list(CLI::App& app, CommandLine& command_line);
 void add_inspect(CLI::App& app, CommandLine& command_line);
 void add_run(CLI::App& app, CommandLine& command_line);
 void add_eval(CLI::App& app, CommandLine& command_line);
+void add_plan(CLI::App& app, CommandLine& command_line);
 
 }  // namespace quench

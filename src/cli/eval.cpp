@@ -31,15 +31,6 @@ std::string decimals(double number, int digits) {
   return text.data();
 }
 
-std::unique_ptr<Dataset> open_data(const Options& options, const Graph& graph) {
-  DatasetSpec spec = parse_spec(options.data);
-  if (options.limit > 0) {
-    QUENCH_CHECK(!spec.options.contains("limit"), "limit= in the data and --limit cannot be given together");
-    spec.options["limit"] = std::to_string(options.limit);
-  }
-  return open_dataset(spec, input_hint(graph));
-}
-
 Json json_of(const PairedTest& test, const std::string& against) {
   return {{"file", against},
           {"images", test.images},
@@ -112,7 +103,7 @@ void check_options(const Options& options) {
 void eval(Options options, const CommonOptions& common) {
   check_options(options);
   Graph graph = load_model(options.model);
-  const std::unique_ptr<Dataset> data = open_data(options, graph);
+  const std::unique_ptr<Dataset> data = open_data(options.data, options.limit, graph);
   const bool classify = data->task() == Task::kClassify;
   QUENCH_CHECK(classify || (options.predictions.empty() && options.against.empty()),
                "--predictions and --against are for labelled images");

@@ -4,17 +4,20 @@
 
 #include "cli/command.h"
 #include "cli/load_model.h"
-#include "cli/table.h"
+#include "cli/quant_options.h"
 #include "quench/error.h"
 #include "report/model_summary.h"
+#include "report/table.h"
 
 namespace quench {
 namespace {
 
-struct Options {
+struct Arguments {
   std::string model;
   bool text = false, data = false, raw = false;
   DimBindings dims;
+  std::string why;
+  QuantArguments quant;
 };
 
 std::string joined(const std::vector<std::string>& items) {
@@ -119,7 +122,22 @@ Json json_of(const Graph& graph, const ModelSummary& summary, bool cleaned) {
           {"nodes", nodes}};
 }
 
-void inspect(const Options& options, bool json) {
+// From the plan that the model was quantized by, or from one made for it now.
+void print_why(const Arguments& options, bool json) {
+  const Graph graph = load_model(options.model);
+  const bool planned = graph.metadata.contains("quench.plan");
+  QUENCH_CHECK(planned || !options.quant.platform.empty(), "the model holds no plan; --platform NAME makes one");
+  QUENCH_CHECK(!planned || options.quant.platform.empty(), "the model was quantized by a plan: leave --platform out");
+  const QuantPlan plan = planned ? plan_inside(graph) : plan_model(graph, quant_config_of(options.quant));
+  const std::string answer = explain(plan, options.why);
+  if (json)
+    print_json({{"value", options.why}, {"platform", plan.platform}, {"answer", answer}});
+  else
+    std::cout << answer << "\n";
+}
+
+void inspect(const Arguments& options, bool json) {
+  if (!options.why.empty()) return print_why(options, json);
   QUENCH_CHECK(!(options.text && json), "--text and --json cannot be given together");
   QUENCH_CHECK(options.text || !options.data, "--data is for --text: it prints large tensors in full");
   const LoadedModel model = load_model_to_look_at(options.model, options.raw);
@@ -142,13 +160,15 @@ void inspect(const Options& options, bool json) {
 }  // namespace
 
 void add_inspect(CLI::App& app, CommandLine& command_line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<Arguments>();
   CLI::App& command = add_command(app, command_line, "inspect", "what is in a model: nodes, shapes, parameters, MACs");
   command.add_option("model", options->model, "the model file (.onnx)")->required();
   command.add_flag("--text", options->text, "the stable text form instead (docs/formats.md)");
   command.add_flag("--data", options->data, "with --text: large tensors in full, so that it can be read back");
   command.add_flag("--raw", options->raw, "as imported: shapes inferred, nothing folded or removed");
   add_dim_option(command, options->dims);
+  command.add_option("--why", options->why, "why this tensor is quantized, or stays float")->type_name("TENSOR");
+  add_quant_options(command, options->quant);
   command.callback([&command_line, options] {
     command_line.action = [&command_line, options] { inspect(*options, command_line.common.json); };
   });

@@ -8,6 +8,7 @@
 #include "quench/observer.h"
 #include "quench/op.h"
 #include "quench/pass.h"
+#include "quench/platform.h"
 #include "quench/zoo.h"
 
 namespace quench {
@@ -30,6 +31,7 @@ std::vector<Section> all_sections() {
           section<PassRegistry>("passes", "Passes"),
           section<ObserverRegistry>("observers", "Observers"),
           section<FakeQuantRegistry>("fake-quantizers", "Fake quantizers"),
+          section<PlatformRegistry>("platforms", "Platforms"),
           section<DatasetRegistry>("data", "Kinds of data"),
           section<ZooRegistry>("zoo", "Zoo models")};
 }
@@ -84,9 +86,10 @@ void add_list(CLI::App& app, CommandLine& command_line) {
     bool markdown = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(app, command_line, "list",
-                                  "operators, passes, observers, fake quantizers, kinds of data, zoo models");
-  command.add_option("what", options->key, "ops, passes, observers, fake-quantizers, data or zoo (default: all)");
+  CLI::App& command = add_command(
+      app, command_line, "list", "operators, passes, observers, fake quantizers, platforms, kinds of data, zoo models");
+  command.add_option("what", options->key,
+                     "ops, passes, observers, fake-quantizers, platforms, data or zoo (default: all)");
   command.add_flag("--markdown", options->markdown, "as the tables of docs/reference.md");
   command.callback([&command_line, options] {
     command_line.action = [&command_line, options] {

@@ -1,6 +1,7 @@
 #include "cli/load_model.h"
 
 #include "quench/error.h"
+#include "quench/evaluate.h"
 #include "quench/import.h"
 #include "quench/op.h"
 #include "quench/pass.h"
@@ -43,6 +44,15 @@ LoadedModel load_model_to_look_at(const std::string& path, bool raw) {
   clean_up(loaded.graph, path);
   loaded.cleaned = true;
   return loaded;
+}
+
+std::unique_ptr<Dataset> open_data(const std::string& text, std::int64_t limit, const Graph& graph) {
+  DatasetSpec spec = parse_spec(text);
+  if (limit > 0) {
+    QUENCH_CHECK(!spec.options.contains("limit"), "limit= in the data and --limit cannot be given together");
+    spec.options["limit"] = std::to_string(limit);
+  }
+  return open_dataset(spec, input_hint(graph));
 }
 
 }  // namespace quench

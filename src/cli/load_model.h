@@ -2,8 +2,10 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 
+#include "quench/data.h"
 #include "quench/graph.h"
 
 namespace quench {
@@ -22,5 +24,8 @@ struct LoadedModel {
   bool cleaned = false;
 };
 LoadedModel load_model_to_look_at(const std::string& path, bool raw);
+
+// The data of a spec as the graph's input wants it; the first `limit` items alone where that is not 0.
+std::unique_ptr<Dataset> open_data(const std::string& spec, std::int64_t limit, const Graph& graph);
 
 }  // namespace quench

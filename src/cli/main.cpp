@@ -29,6 +29,7 @@ void add_commands(CLI::App& app, CommandLine& command_line) {
   add_inspect(app, command_line);
   add_run(app, command_line);
   add_eval(app, command_line);
+  add_plan(app, command_line);
 }
 
 // True when there is something to do; false after help or version.
@@ -56,7 +57,7 @@ int run_program(int argc, char** argv) {
   command_line.cpu_note = avoid_cpu_quirks();
   keep_large_blocks();
   end_cleanly_on_interrupt();
-  CLI::App app("quench: looks at, runs and evaluates neural networks", "quench");
+  CLI::App app("quench: looks at, runs, evaluates and quantizes neural networks", "quench");
   add_commands(app, command_line);
   try {
     if (!parse(app, argc, argv)) return kDone;

@@ -5,7 +5,6 @@
 
 #include "cli/command.h"
 #include "cli/load_model.h"
-#include "cli/table.h"
 #include "core/atomic_file.h"
 #include "data/random_inputs.h"
 #include "quench/error.h"
@@ -13,6 +12,7 @@
 #include "quench/npz.h"
 #include "quench/registry.h"
 #include "report/model_summary.h"
+#include "report/table.h"
 
 namespace quench {
 namespace {

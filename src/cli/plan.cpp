@@ -1,0 +1,63 @@
+// quench plan: what a platform would quantize, and why; and how two plans differ.
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "cli/command.h"
+#include "cli/load_model.h"
+#include "cli/quant_options.h"
+#include "core/atomic_file.h"
+#include "quench/error.h"
+#include "report/plan_json.h"
+
+namespace quench {
+namespace {
+
+struct Arguments {
+  std::string model, output;
+  std::vector<std::string> diff;
+  QuantArguments quant;
+};
+
+void print_diff(const Arguments& options, bool json) {
+  QUENCH_CHECK(options.model.empty() && options.output.empty(), "--diff compares two plans: it takes no model, no -o");
+  const std::vector<std::string> lines = diff_plans(read_plan_of(options.diff[0]), read_plan_of(options.diff[1]));
+  if (json) {
+    print_json({{"differences", lines}});
+    return;
+  }
+  for (const std::string& line : lines) std::cout << line << "\n";
+  if (lines.empty()) std::cout << "the plans are equal\n";
+}
+
+void plan(const Arguments& options, bool json) {
+  if (!options.diff.empty()) return print_diff(options, json);
+  QUENCH_CHECK(!options.model.empty(), "no model was given, and no --diff A B");
+  const QuantConfig config = quant_config_of(options.quant);
+  if (!options.output.empty()) check_writable(options.output);
+  const QuantPlan made = plan_model(load_model(options.model), config);
+  if (!options.output.empty()) write_file_atomically(options.output, to_yaml(made));
+  if (json)
+    print_json(json_of(made));
+  else if (options.output.empty())
+    std::cout << to_yaml(made);
+  else
+    std::cout << plan_summary(made) << "written     " << options.output << "\n";
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, CommandLine& command_line) {
+  auto options = std::make_shared<Arguments>();
+  CLI::App& command = add_command(app, command_line, "plan", "what a platform quantizes in a model, and why");
+  command.add_option("model", options->model, "the float model file (.onnx)");
+  add_quant_options(command, options->quant);
+  command.add_option("-o,--output", options->output, "where the plan goes (YAML; default: printed)")->type_name("FILE");
+  command.add_option("--diff", options->diff, "two plans, or models that hold one: what differs")
+      ->type_name("A B")
+      ->expected(2);
+  command.callback([&command_line, options] {
+    command_line.action = [&command_line, options] { plan(*options, command_line.common.json); };
+  });
+}
+
+}  // namespace quench

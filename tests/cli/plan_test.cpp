@@ -1,0 +1,83 @@
+#include "quench/plan.h"
+
+#include "cli/models.h"
+#include "cli/program.h"
+
+namespace quench {
+namespace {
+
+std::string demo_model() {
+  return std::string(std::getenv("QUENCH_TEST_DATA")) + "/../../examples/demo/fashion_cnn.onnx";
+}
+
+void expect_refused(const Outcome& outcome, const std::string& part) {
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_NE(outcome.err.find(part), std::string::npos) << part << " in\n" << outcome.err;
+}
+
+TEST(Plan, PrintsAPlanThatReadsBack) {
+  const Outcome outcome = quench_run({"plan", demo_model(), "--platform", "tensorrt"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const QuantPlan plan = plan_from_yaml(outcome.out);
+  EXPECT_EQ(plan.platform, "tensorrt");
+  EXPECT_GT(plan.count(Role::kWeight), 0);
+  EXPECT_EQ(to_yaml(plan), outcome.out);
+}
+
+TEST(Plan, WritesAFileAndPrintsASummary) {
+  const TemporaryFolder folder;
+  const Outcome outcome = quench_run({"plan", demo_model(), "--platform", "TensorRT", "-o", folder.path("plan.yaml")});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("x weight: int8 symmetric channel:0 narrow"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("tensors stay float"), std::string::npos) << outcome.out;
+  EXPECT_EQ(plan_from_yaml(read_text(folder.path("plan.yaml"))).platform, "tensorrt");
+}
+
+TEST(Plan, PrintsOneJsonObject) {
+  const nlohmann::json json = quench_run({"plan", demo_model(), "--platform", "tensorrt", "--json"}).json();
+  EXPECT_EQ(json.at("platform"), "tensorrt");
+  EXPECT_EQ(json.at("quantized")[0].at("role"), "activation");
+  EXPECT_EQ(json.at("quantized")[0].at("observer"), "ema_min_max");
+  EXPECT_FALSE(json.at("float").empty());
+}
+
+TEST(Plan, ShowsWhatDiffers) {
+  const TemporaryFolder folder;
+  const std::string before = folder.path("a.yaml"), after = folder.path("b.yaml");
+  ASSERT_EQ(quench_run({"plan", demo_model(), "--platform", "tensorrt", "-o", before}).code, 0);
+  EXPECT_EQ(quench_run({"plan", "--diff", before, before}).out, "the plans are equal\n");
+  QuantPlan plan = plan_from_yaml(read_text(before));
+  plan.entries[1].scheme = QScheme::parse("int4 symmetric channel:0 narrow");
+  std::ofstream(after) << to_yaml(plan);
+  const Outcome outcome = quench_run({"plan", "--diff", before, after});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find("~ " + plan.entries[1].value + ": weight, int8"), 0U) << outcome.out;
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 1) << outcome.out;
+}
+
+TEST(Plan, SaysWhatIsWrong) {
+  const TemporaryFolder folder;
+  expect_refused(quench_run({"plan", demo_model()}), "no platform");
+  expect_refused(quench_run({"plan", demo_model(), "--platform", "tensort"}), "did you mean 'tensorrt'?");
+  expect_refused(quench_run({"plan", "--platform", "tensorrt"}), "no model was given");
+  expect_refused(quench_run({"plan", "--diff", folder.path("a"), folder.path("b")}), "no file");
+  expect_refused(quench_run({"plan", "--diff", demo_model(), demo_model()}), "the model holds no plan");
+  expect_refused(quench_run({"plan", demo_model(), "--platform", "tensorrt", "-o", folder.path("no/plan.yaml")}),
+                 "no/plan.yaml");
+}
+
+TEST(Inspect, SaysWhyATensorIsQuantizedOrNot) {
+  const QuantPlan plan = plan_from_yaml(quench_run({"plan", demo_model(), "--platform", "tensorrt"}).out);
+  const auto why = [](const std::string& tensor) {
+    return quench_run({"inspect", demo_model(), "--platform", "tensorrt", "--why", tensor});
+  };
+  const PlanEntry& entry = plan.entries[0];
+  EXPECT_EQ(why(entry.value).out, explain(plan, entry.value) + "\n");
+  EXPECT_NE(why(entry.value).out.find("rule: " + entry.rule), std::string::npos);
+  EXPECT_NE(why(plan.skipped[0].value).out.find("stays float"), std::string::npos);
+  expect_refused(why(entry.value + "x"), "did you mean '" + entry.value + "'?");
+  expect_refused(quench_run({"inspect", demo_model(), "--why", entry.value}), "the model holds no plan");
+}
+
+}  // namespace
+}  // namespace quench
