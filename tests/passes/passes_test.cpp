@@ -1,35 +1,11 @@
 // Every pass: a small graph before, its text after; the outputs stay the same; a second run changes nothing.
 #include "quench/pass.h"
 
-#include <ATen/ATen.h>
-#include <gtest/gtest.h>
-
+#include "passes/graphs.h"
 #include "quench/error.h"
-#include "quench/executor.h"
-#include "quench/op.h"
 
 namespace quench {
 namespace {
-
-std::vector<std::string> ops_of(const Graph& graph) {
-  std::vector<std::string> ops;
-  for (const auto& node : graph.nodes()) ops.push_back(node->op());
-  return ops;
-}
-using Ops = std::vector<std::string>;
-
-at::Tensor run(const Graph& graph, const at::Tensor& x) { return Executor(graph).run({RtValue(x)})[0].tensor(); }
-
-// Runs one pass twice; checks that the second run changes nothing and the outputs are close to before.
-int run_pass(Graph& graph, const std::string& name, const at::Tensor& x, double tolerance = 0.0) {
-  const at::Tensor before = run(graph, x);
-  infer_shapes(graph);
-  const int changes = run_passes(graph, {name})[0].changes;
-  EXPECT_EQ(run_passes(graph, {name})[0].changes, 0) << name << " is not idempotent";
-  const at::Tensor after = run(graph, x);
-  EXPECT_TRUE(at::allclose(after, before, tolerance, tolerance)) << (after - before).abs().max();
-  return changes;
-}
 
 TEST(FoldConstants, ComputesWhatDependsOnConstantsAlone) {
   Graph graph = parse_graph(R"(graph "g" {
@@ -115,57 +91,6 @@ TEST(EliminateDead, RemovesChainsAndConstantsThatNothingUses) {
   EXPECT_EQ(run_pass(graph, "eliminate_dead", at::randn({2})), 3);
   EXPECT_EQ(ops_of(graph), Ops{"Relu"});
   EXPECT_TRUE(graph.constants().empty());
-}
-
-// layer -> BatchNormalization -> Relu, with random tensors.
-Graph with_batch_norm(const std::string& op, const at::Tensor& weight, std::int64_t channels, std::int64_t group,
-                      bool bias) {
-  at::manual_seed(1);
-  Graph graph;
-  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat));
-  std::vector<Value*> inputs = {&x, &graph.add_constant("w", weight)};
-  if (bias) inputs.push_back(&graph.add_constant("b", at::randn({channels})));
-  Node& layer = graph.add(op, "layer", inputs);
-  if (op == "Gemm")
-    layer.attrs["transB"] = std::int64_t{1};
-  else
-    layer.attrs["group"] = group;
-  Node& bn =
-      graph.add("BatchNormalization", "bn",
-                {&layer.output(), &graph.add_constant("g", at::rand({channels}) + 0.5),
-                 &graph.add_constant("beta", at::randn({channels})), &graph.add_constant("m", at::randn({channels})),
-                 &graph.add_constant("v", at::rand({channels}) + 0.1)});
-  graph.add_output(graph.add("Relu", "y", {&bn.output()}).output());
-  return graph;
-}
-
-// Each output is a sum of at most 72 products; refolding reorders nothing but rounds each weight and the
-// bias once more: a few units in the last place of values up to about 100.
-constexpr double kFoldTolerance = 1e-5;
-
-TEST(FoldBatchNorm, FoldsIntoConvConvTransposeAndGemm) {
-  Graph conv = with_batch_norm("Conv", at::randn({6, 4, 3, 3}), 6, 1, false);
-  EXPECT_EQ(run_pass(conv, "fold_batch_norm", at::randn({2, 4, 8, 8}), kFoldTolerance), 1);
-  EXPECT_EQ(ops_of(conv), (Ops{"Conv", "Relu"}));
-  Graph grouped = with_batch_norm("Conv", at::randn({6, 2, 3, 3}), 6, 2, true);
-  EXPECT_EQ(run_pass(grouped, "fold_batch_norm", at::randn({2, 4, 8, 8}), kFoldTolerance), 1);
-  Graph transposed = with_batch_norm("ConvTranspose", at::randn({4, 3, 3, 3}), 6, 2, true);
-  EXPECT_EQ(run_pass(transposed, "fold_batch_norm", at::randn({2, 4, 8, 8}), kFoldTolerance), 1);
-  Graph gemm = with_batch_norm("Gemm", at::randn({6, 5}), 6, 1, true);
-  EXPECT_EQ(run_pass(gemm, "fold_batch_norm", at::randn({2, 5}), kFoldTolerance), 1);
-}
-
-TEST(FoldBatchNorm, LeavesAConvWithTwoUsersAlone) {
-  Graph graph = with_batch_norm("Conv", at::randn({6, 4, 3, 3}), 6, 1, false);
-  graph.add_output(graph.value("layer"));
-  EXPECT_EQ(run_pass(graph, "fold_batch_norm", at::randn({2, 4, 8, 8})), 0);
-}
-
-TEST(FoldBatchNorm, LeavesTheTensorsOfTheirOwnerAlone) {
-  const at::Tensor weight = at::randn({6, 4, 3, 3}), before = weight.clone();
-  Graph graph = with_batch_norm("Conv", weight, 6, 1, false);
-  run_passes(graph, {"fold_batch_norm"});
-  EXPECT_TRUE(at::equal(weight, before));
 }
 
 TEST(FuseCpuKernels, FusesResidualAndActivation) {
