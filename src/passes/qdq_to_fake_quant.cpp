@@ -1,0 +1,191 @@
+// qdq_to_fake_quant: a model that came quantized, with QuantizeLinear and DequantizeLinear nodes, as a graph with
+// quantizers: same scales, same zero points, same bits.
+//   before: x -> QuantizeLinear -> DequantizeLinear -> users      after: x -> FakeQuant (fixed) -> users
+//   before: codes -> DequantizeLinear -> conv (weight)            after: float weight -> FakeQuant -> conv
+//   before: int32 codes -> DequantizeLinear -> conv (bias)        after: float bias [-> QuantizeBias] -> conv
+// Weights lie on their grid, so that quantizing them again gives the codes of the file: n * s / s is off by less than
+// n * 2^-23 of a step, and |n| < 2^16. A bias gets a QuantizeBias where its scale is the float32 product of the other
+// two. What is quantized in another way (float8, scales that are computed, a quantized tensor that more than
+// DequantizeLinear reads) stays as it is.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "passes/quantized_grid.h"
+#include "passes/rewrite.h"
+#include "quench/executor.h"
+#include "quench/fake_quant.h"
+#include "quench/op.h"
+#include "quench/pass.h"
+#include "quench/plan.h"
+
+namespace quench {
+namespace {
+
+Node& insert(Graph& graph, Value& value, const Grid& grid, Role role) {
+  const FakeQuantSpec spec{"fixed", grid.scheme, role, QuantizeBy::kDivision, {}};
+  Node& node = insert_fake_quant(graph, value, spec, {.quantize = true});
+  make_fake_quant(spec)->accept(grid.params, fake_quant_tensors(node));
+  node.metadata["quench.calibrated"] = "1";
+  if (!grid.scheme.per_tensor()) return node;  // no observer could give it these numbers again
+  Options given;
+  given.set("scale", static_cast<double>(grid.params.scale[0]));
+  given.set("zero_point", static_cast<double>(grid.params.zero_point[0]));
+  set_observer_of(node, "fixed_qparams", given);
+  return node;
+}
+
+// All readers of what `quantize` writes, where each gives back float on the same grid.
+std::vector<Node*> dequantizers_of(const Node& quantize, const Grid& grid) {
+  std::vector<Node*> readers;
+  for (const Value::Use& use : quantize.output().uses()) {
+    if (use.node->op() != "DequantizeLinear" || use.slot != 0) return {};
+    const std::optional<Grid> other = grid_of(*use.node, quantize.output().dtype());
+    if (!other || !(*other == grid)) return {};
+    readers.push_back(use.node);
+  }
+  return quantize.output().is_graph_output() ? std::vector<Node*>() : readers;
+}
+
+// A quantizer of x for `reader` alone: what else reads x goes on reading it as it is.
+Node& quantize_for(Graph& graph, Value& x, Node& reader, const Grid& grid) {
+  const std::vector<Value::Use> uses = x.uses();
+  std::vector<int> outputs;
+  for (std::size_t i = 0; i < graph.outputs().size(); ++i)
+    if (graph.outputs()[i] == &x) outputs.push_back(static_cast<int>(i));
+  Node& node = insert(graph, x, grid, is_made_of_constants(x) ? Role::kWeight : Role::kActivation);
+  for (const Value::Use& use : uses)
+    if (use.node != &reader) graph.set_input(*use.node, use.slot, &x);
+  for (const int index : outputs) graph.set_output(index, x);
+  return node;
+}
+
+// Two QuantizeLinear of one value with the same numbers are one quantizer; with others each has its own.
+Node& quantizer_for(Graph& graph, Node& quantize, const Grid& grid) {
+  Value& x = *quantize.input(0);
+  Node* found = graph.find_node(x.name() + ".fq");
+  if (!found) return quantize_for(graph, x, quantize, grid);
+  const auto algorithm = make_fake_quant(fake_quant_spec(*found));
+  if (grid == Grid{algorithm->scheme(), algorithm->deployed(fake_quant_tensors(*found))}) return *found;
+  Node& again = graph.insert_before(quantize, "Identity", graph.unique_name(x.name() + ".again"), {&x});
+  again.output().set_type(x.type());
+  graph.set_input(quantize, 0, &again.output());
+  return quantize_for(graph, again.output(), quantize, grid);
+}
+
+bool convert_pair(Graph& graph, Node& quantize) {
+  if (quantize.input(0) == nullptr || quantize.input(0)->dtype() != DType::kFloat) return false;
+  const std::optional<Grid> grid = grid_of(quantize, quantize.output().dtype());
+  const std::vector<Node*> readers = grid ? dequantizers_of(quantize, *grid) : std::vector<Node*>();
+  if (readers.empty()) return false;
+  Node& quantizer = quantizer_for(graph, quantize, *grid);
+  for (Node* reader : readers)
+    if (!bypass(graph, *reader, quantizer.output())) {  // one of two outputs of the graph with the same elements
+      graph.set_op(*reader, "Identity");
+      graph.set_inputs(*reader, {&quantizer.output()});
+    }
+  graph.erase(quantize);
+  return true;
+}
+
+bool holds_codes(const Node& node) {
+  return node.op() == "DequantizeLinear" && node.input(0) && node.input(0)->is_constant() && node.input(1) &&
+         node.input(1)->is_constant() && !node.output().uses().empty() && !node.output().is_graph_output() &&
+         node.output().dtype() == DType::kFloat;
+}
+
+bool is_bias(const Value& value) {
+  return std::all_of(value.uses().begin(), value.uses().end(), [](const Value::Use& use) {
+    return use.slot > 0 && use.slot == entry_of(*use.node).traits.bias_slot;
+  });
+}
+
+// The float constant in the place of `node`, under the name that its output had.
+Value& replace_by_constant(Graph& graph, Node& node, const at::Tensor& tensor) {
+  const std::string name = node.output().name();
+  Value& constant = graph.add_constant(graph.unique_name(name + ".float"), tensor);
+  graph.replace_uses(node.output(), constant);
+  graph.erase(node);
+  graph.rename(constant, name);
+  constant.set_parameter(true);  // a weight or bias like any other
+  return constant;
+}
+
+const Node* quantizer_before(const Node& layer, int slot) {
+  const Node* producer = layer.input(slot) ? layer.input(slot)->producer() : nullptr;
+  return producer && producer->op() == "quench.FakeQuant" ? producer : nullptr;
+}
+
+void quantize_bias(Graph& graph, Value& bias, const at::Tensor& codes, const at::Tensor& scale) {
+  // A float holds the code of a bias only so far: numerics 11.
+  if (codes.numel() == 0 || codes.abs().max().item<std::int64_t>() > (std::int64_t{1} << 23)) return;
+  for (const Value::Use& use : std::vector<Value::Use>(bias.uses())) {
+    const Node *x = quantizer_before(*use.node, 0),
+               *w = quantizer_before(*use.node, entry_of(*use.node).traits.weight_slot);
+    if (!x || !w) continue;
+    const at::Tensor step = x->input(1)->tensor() * w->input(1)->tensor();
+    if (step.dim() > 1 || (step.numel() != 1 && step.numel() != codes.numel())) continue;
+    if (!(step == scale.reshape({-1})).all().item<bool>()) continue;
+    Node& node = graph.insert_before(*use.node, "quench.QuantizeBias", graph.unique_name(bias.name() + ".fq"),
+                                     {&bias, x->input(1), w->input(1)});
+    node.output().set_type(bias.type());
+    node.attrs["quantize"] = std::int64_t{1};
+    graph.set_input(*use.node, use.slot, &node.output());
+  }
+}
+
+// A weight that no grid of ours fits stays; int32 belongs to biases, and is plain float elsewhere.
+bool convert_codes(Graph& graph, Node& node, const at::Tensor& tensor) {
+  const DType dtype = node.input(0)->dtype();
+  const at::Tensor codes = node.input(0)->tensor(), scale = node.input(1)->tensor();
+  if (dtype == DType::kInt32) {
+    const bool centred =
+        !node.input(2) || (node.input(2)->is_constant() && !node.input(2)->tensor().any().item<bool>());
+    Value& constant = replace_by_constant(graph, node, tensor);
+    if (centred && is_bias(constant)) quantize_bias(graph, constant, codes, scale);
+    return true;
+  }
+  const std::optional<Grid> grid = grid_of(node, dtype);
+  if (!grid) return false;
+  Value& constant = replace_by_constant(graph, node, tensor);
+  insert(graph, constant, *grid, is_bias(constant) ? Role::kBias : Role::kWeight);
+  return true;
+}
+
+int convert_all_codes(Graph& graph) {
+  std::vector<Node*> nodes;
+  for (const auto& node : graph.nodes())
+    if (holds_codes(*node)) nodes.push_back(node.get());
+  // Biases last: they look at the quantizers of their layers.
+  std::stable_sort(nodes.begin(), nodes.end(), [](const Node* a, const Node* b) {
+    return (a->input(0)->dtype() == DType::kInt32) < (b->input(0)->dtype() == DType::kInt32);
+  });
+  std::vector<std::string> names;
+  for (const Node* node : nodes) names.push_back(node->output().name());
+  if (names.empty()) return 0;
+  const NamedValues values = Executor(graph).run({}, names);
+  int changes = 0;
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    changes += convert_codes(graph, *nodes[i], values.at(names[i]).tensor().contiguous()) ? 1 : 0;
+  return changes;
+}
+
+int qdq_to_fake_quant(Graph& graph) {
+  std::vector<Node*> nodes;
+  for (const auto& node : graph.nodes())
+    if (node->op() == "QuantizeLinear") nodes.push_back(node.get());
+  int changes = 0;
+  for (Node* node : nodes) changes += convert_pair(graph, *node) ? 1 : 0;
+  changes += convert_all_codes(graph);
+  graph.sort();
+  run_passes(graph, {"eliminate_dead"});
+  return changes;
+}
+
+}  // namespace
+
+QUENCH_REGISTER_PASS("qdq_to_fake_quant", qdq_to_fake_quant,
+                     "QuantizeLinear and DequantizeLinear become quantizers with the same numbers")
+
+}  // namespace quench

@@ -1,0 +1,73 @@
+#include "passes/quantized_grid.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "quant/scale_rule.h"
+#include "quench/error.h"
+
+namespace quench {
+namespace {
+
+// Of a value with known dims; empty where one is not a number.
+std::vector<std::int64_t> known_sizes(const Value& value) {
+  std::vector<std::int64_t> sizes;
+  for (const Dim& dim : value.dims()) {
+    if (!dim.is_number()) return {};
+    sizes.push_back(dim.number());
+  }
+  return sizes;
+}
+
+// Granularity, axis and group, as ONNX has them; false where they do not fit the data.
+bool describe_layout(const Node& node, const at::Tensor& scale, QSchemeSpec& spec) {
+  if (scale.numel() == 1 && scale.dim() <= 1) return true;
+  const Value& data = *node.input(0);
+  if (!data.has_rank() || data.rank() == 0) return false;
+  const std::int64_t axis = node.get_int("axis", 1), block = node.get_int("block_size", 0);
+  if (axis < -data.rank() || axis >= data.rank()) return false;
+  spec.axis = static_cast<int>(axis < 0 ? axis + data.rank() : axis);
+  const Dim& channels = data.dims()[static_cast<std::size_t>(spec.axis)];
+  spec.granularity = Granularity::kChannel;
+  if (scale.dim() == 1 && block == 0) return channels.is_number() && channels.number() == scale.numel();
+  spec.granularity = Granularity::kGroup;
+  spec.group = block;
+  const std::vector<std::int64_t> sizes = known_sizes(data);
+  if (block <= 0 || sizes.empty() || channels.number() % block != 0) return false;
+  return scale.sizes() == at::IntArrayRef(QScheme(spec).scale_shape(sizes));
+}
+
+template <typename T>
+std::vector<T> numbers_of(const at::Tensor& tensor, at::ScalarType type) {
+  const at::Tensor flat = tensor.detach().to(at::kCPU, type).contiguous();
+  return {flat.data_ptr<T>(), flat.data_ptr<T>() + flat.numel()};
+}
+
+bool is_usable(float scale) { return std::isfinite(scale) && scale >= kScaleFloor; }
+
+}  // namespace
+
+std::optional<Grid> grid_of(const Node& node, DType codes) {
+  const Value *scale = node.input(1), *zero = node.input(2);
+  if (!node.input(0) || !scale || !scale->is_constant() || scale->dtype() != DType::kFloat) return std::nullopt;
+  if (zero && !zero->is_constant()) return std::nullopt;
+  if (!is_integer(codes) || bits_of(codes) > 16) return std::nullopt;
+  Grid grid;
+  grid.params.scale = numbers_of<float>(scale->tensor(), at::kFloat);
+  grid.params.zero_point.assign(grid.params.scale.size(), 0);
+  if (zero) grid.params.zero_point = numbers_of<std::int32_t>(zero->tensor(), at::kInt);
+  if (grid.params.zero_point.size() != grid.params.scale.size()) return std::nullopt;
+  if (!std::all_of(grid.params.scale.begin(), grid.params.scale.end(), is_usable)) return std::nullopt;
+  QSchemeSpec spec;
+  spec.bits = bits_of(codes);
+  spec.is_signed = is_signed(codes);
+  spec.symmetric = std::all_of(grid.params.zero_point.begin(), grid.params.zero_point.end(),
+                               [](std::int32_t code) { return code == 0; });
+  if (!describe_layout(node, scale->tensor(), spec)) return std::nullopt;
+  grid.scheme = QScheme(spec);
+  return grid;
+}
+
+}  // namespace quench

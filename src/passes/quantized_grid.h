@@ -1,0 +1,21 @@
+// The grid that a QuantizeLinear or DequantizeLinear with constant parameters stands for.
+#pragma once
+
+#include <optional>
+
+#include "quench/graph.h"
+#include "quench/quant.h"
+
+namespace quench {
+
+struct Grid {
+  QScheme scheme;
+  QParams params;
+  bool operator==(const Grid&) const = default;
+};
+
+// Nothing where it is none of ours: parameters that are computed, codes of float or of more than 16 bits, scales that
+// are not positive or below the least that the one scale rule gives, blocks on data whose dims are not known.
+std::optional<Grid> grid_of(const Node& node, DType codes);
+
+}  // namespace quench
