@@ -8,7 +8,7 @@
 
 #include "fake_quant/in_place.h"
 #include "kernels/learned.h"
-#include "quant/rule_of.h"
+#include "quant/scale_rule.h"
 #include "quench/error.h"
 #include "quench/fake_quant.h"
 #include "quench/gradient.h"
@@ -24,7 +24,7 @@ class Pact : public FakeQuant {
 
   at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun&) const override {
     const PactClip clip = clip_of(tensors);
-    const ScaleZero pair = scale_of_range(clip.low, clip.high, rule_of(scheme()));
+    const ScaleZero pair = scale_of(clip);
     if (c10::GradMode::is_enabled()) write(tensors, pair);
     const at::Tensor scale = at::full({}, pair.scale, x.options().requires_grad(false));
     const at::Tensor zero = at::full({}, pair.zero_point, x.options().requires_grad(false));
@@ -51,8 +51,7 @@ class Pact : public FakeQuant {
       if (!scheme().symmetric())
         write_in_place(tensors.own(1), at::scalar_tensor((static_cast<float>(scheme().qmin()) - zero) * scale));
     }
-    const PactClip clip = clip_of(tensors);
-    write(tensors, scale_of_range(clip.low, clip.high, rule_of(scheme())));
+    write(tensors, scale_of(clip_of(tensors)));
   }
 
   QParams deployed(const FakeQuantTensors& tensors) const override {
@@ -63,11 +62,21 @@ class Pact : public FakeQuant {
  private:
   // A clip that training drove to or beyond zero still leaves one representable step.
   PactClip clip_of(const FakeQuantTensors& tensors) const {
-    const auto learned = tensors.own(0).item<float>();
-    QUENCH_CHECK(std::isfinite(learned), "alpha of PACT is ", learned, ": training diverged");
-    const float alpha = std::max(learned, kScaleFloor);
+    const float alpha = std::max(learned(tensors, 0, "alpha"), kScaleFloor);
     if (scheme().symmetric()) return {scheme().is_signed() ? -alpha : 0.0F, alpha};
-    return {std::min(tensors.own(1).item<float>(), 0.0F), alpha};
+    return {std::min(learned(tensors, 1, "beta"), 0.0F), alpha};
+  }
+
+  static float learned(const FakeQuantTensors& tensors, std::size_t index, const char* name) {
+    const auto value = tensors.own(index).item<float>();
+    QUENCH_CHECK(std::isfinite(value), name, " of PACT is ", value, ": training diverged");
+    return value;
+  }
+
+  // Checked: a clip that training drove towards infinity may have no finite scale.
+  ScaleZero scale_of(const PactClip& clip) const {
+    const QParams params = qparams_of_range(scheme(), {clip.low}, {clip.high});
+    return {params.scale[0], static_cast<float>(params.zero_point[0])};
   }
 
   static void write(const FakeQuantTensors& tensors, const ScaleZero& pair) {

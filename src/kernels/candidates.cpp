@@ -3,6 +3,8 @@
 #include <c10/util/Float8_e4m3fn.h>
 #include <c10/util/Float8_e5m2.h>
 
+#include <cmath>
+
 #include "quench/error.h"
 
 namespace quench {
@@ -12,6 +14,12 @@ float fp8_error(float x, const Candidate& candidate, Format format) {
   const float nearest =
       format == Format::kE4M3Fn ? static_cast<float>(c10::Float8_e4m3fn(v)) : static_cast<float>(c10::Float8_e5m2(v));
   return nearest * candidate.scale - x;
+}
+
+double error_term(float x, const Candidate& candidate, const SearchArgs& args) {
+  const double error =
+      args.scheme.is_int() ? rounding_error(x, candidate) : fp8_error(x, candidate, args.scheme.format());
+  return args.power == 2.0 ? error * error : std::pow(std::abs(error), args.power);
 }
 
 void check_search(const SearchArgs& args, std::int64_t entries) {

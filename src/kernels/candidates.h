@@ -15,6 +15,8 @@ struct Candidate {
   Steps steps;  // codes less the zero point
 };
 
+// Where no float32 holds the scale (a range of few bits near FLT_MAX) it is infinite and all errors are NaN: such a
+// candidate never wins.
 inline Candidate candidate_of(float min, float max, const ScaleRule& rule) {
   const ScaleZero pair = scale_of_range(min, max, rule);
   return {1.0F / pair.scale, pair.scale, {rule.qmin - pair.zero_point, rule.qmax - pair.zero_point}};
@@ -27,6 +29,9 @@ inline float rounding_error(float x, const Candidate& candidate) {
 
 // The same for fp8.
 float fp8_error(float x, const Candidate& candidate, Format format);
+
+// |q(x) - x|^power in float64, for any format that can be searched.
+double error_term(float x, const Candidate& candidate, const SearchArgs& args);
 
 // Throws where a search makes no sense: wrong counts, a power that is not positive, the log format.
 void check_search(const SearchArgs& args, std::int64_t entries);

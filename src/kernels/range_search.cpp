@@ -25,9 +25,19 @@ constexpr int kGuessBins = 1024;
 struct Trial {
   int k;
   float min, max;
-  Affine affine;
+  Candidate candidate;
   double sum = 0;
 };
+
+// Whether the terms |q(x) - x|^p can be formed in float32: none overflows, and those of half a step, the usual
+// ones, are far from vanishing. Else they are formed in float64, as in the plain twin.
+bool fits_float(const std::vector<Trial>& trials, double power) {
+  for (const Trial& one : trials) {
+    const float reach = std::max(-one.min, one.max);
+    if (power * std::log2(reach) > 120 || power * std::log2(one.candidate.scale / 2) < -100) return false;
+  }
+  return true;
+}
 
 // One entry; with `threads` its blocks are shared among them.
 class EntrySearch {
@@ -37,13 +47,16 @@ class EntrySearch {
     const ScaleRule rule = rule_of(args.scheme);
     for (int k = 0; k < args.candidates; ++k) {
       const float min = args.min[entry] * shrink_factor(k), max = args.max[entry] * shrink_factor(k);
-      const Candidate c = candidate_of(min, max, rule);
-      trials_.push_back({k, min, max, {c.scale, c.inverse, c.steps}});
+      const Candidate candidate = candidate_of(min, max, rule);
+      if (std::isfinite(candidate.scale)) trials_.push_back({k, min, max, candidate});
     }
+    best_.min = args.min[entry];
+    best_.max = args.max[entry];
+    fast_ = args.scheme.is_int() && fits_float(trials_, args.power);
   }
 
   Trial run() {
-    if (length_ >= kGuessFrom) guess();
+    if (length_ >= kGuessFrom && !trials_.empty()) guess();
     for (std::int64_t block = 0; block * kBlock < length_ && !trials_.empty(); block += kWave) {
       wave(block);
       std::erase_if(trials_, [&](const Trial& one) { return one.sum > best_.sum; });
@@ -63,7 +76,7 @@ class EntrySearch {
       for (std::int64_t block = first; block < last; ++block)
         for (std::int64_t t = 0; t < count; ++t)
           parts_[static_cast<std::size_t>(block * count + t)] =
-              block_error(first_block + block, trials_[static_cast<std::size_t>(t)].affine);
+              block_error(first_block + block, trials_[static_cast<std::size_t>(t)].candidate);
     };
     if (threads_)
       in_parallel(blocks, 1, work);
@@ -72,48 +85,47 @@ class EntrySearch {
     for (std::size_t i = 0; i < parts_.size(); ++i) trials_[i % trials_.size()].sum += parts_[i];
   }
 
-  double block_error(std::int64_t block, const Affine& affine) const {
+  double block_error(std::int64_t block, const Candidate& by) const {
     const std::int64_t start = block * kBlock, length = std::min(kBlock, length_ - start);
-    if (args_.scheme.is_int()) return simd().statistics.error(x_ + start, length, affine, args_.power);
+    if (fast_) return simd().statistics.error(x_ + start, length, {by.scale, by.inverse, by.steps}, args_.power);
     double sum = 0;
-    const Candidate candidate{affine.inverse, affine.scale, affine.steps};
-    for (std::int64_t i = start; i < start + length; ++i)
-      sum += std::pow(std::abs(static_cast<double>(fp8_error(x_[i], candidate, args_.scheme.format()))), args_.power);
+    for (std::int64_t i = start; i < start + length; ++i) sum += error_term(x_[i], by, args_);
     return sum;
   }
 
   // Measures the candidate that a histogram prefers in full, and drops those whose tail alone is worse.
   void guess() {
     const at::Tensor row = at::from_blob(const_cast<float*>(x_), {length_}, at::kFloat);
-    const std::vector<float> low{trials_[0].min}, high{trials_[0].max};
+    const std::vector<float> low{best_.min}, high{best_.max};
     if (!(low[0] < high[0])) return;
     const QScheme whole = per_tensor();
     const at::Tensor counts = histogram(row, {whole, at::tensor(low), at::tensor(high), kGuessBins, false});
-    int k = 0;
+    std::size_t guessed = 0;
     double least = std::numeric_limits<double>::infinity();
-    for (const Trial& one : trials_) {
-      const SearchArgs only{whole, {one.min}, {one.max}, args_.power, 1};
+    for (std::size_t i = 0; i < trials_.size(); ++i) {
+      const SearchArgs only{whole, {trials_[i].min}, {trials_[i].max}, args_.power, 1};
       const double error = search_histogram({counts, low, high}, only).error[0];
       if (!(error < least)) continue;
       least = error;
-      k = one.k;
+      guessed = i;
     }
     std::vector<Trial> all;
     std::swap(all, trials_);
-    trials_.push_back(all[static_cast<std::size_t>(k)]);
+    trials_.push_back(all[guessed]);
     for (std::int64_t block = 0; block * kBlock < length_; block += kWave) wave(block);
     best_ = trials_[0];
     trials_.clear();
     for (const Trial& one : all)
-      if (one.k != k && !(tail_error(one, counts.const_data_ptr<double>(), low[0], high[0]) > best_.sum))
+      if (one.k != best_.k && !(tail_error(one, counts.const_data_ptr<double>(), low[0], high[0]) > best_.sum))
         trials_.push_back(one);
   }
 
   // Less than what clipping costs: every value counts from the near edge of its bin, moved one bin further in
   // for the rounding of bins and steps.
   double tail_error(const Trial& trial, const double* counts, double low, double high) const {
-    const double width = (high - low) / kGuessBins, scale = trial.affine.scale;
-    const double first = trial.affine.steps.low * scale - width, last = trial.affine.steps.high * scale + width;
+    const double width = (high - low) / kGuessBins, scale = trial.candidate.scale;
+    const double first = trial.candidate.steps.low * scale - width;
+    const double last = trial.candidate.steps.high * scale + width;
     double sum = 0;
     for (int i = 0; i < kGuessBins; ++i) {
       const double below = first - (low + width * (i + 1)), above = low + width * i - last;
@@ -134,6 +146,7 @@ class EntrySearch {
   std::int64_t length_;
   const SearchArgs& args_;
   bool threads_;
+  bool fast_ = false;
   std::vector<Trial> trials_;
   std::vector<double> parts_;
   Trial best_{std::numeric_limits<int>::max(), 0, 0, {}, std::numeric_limits<double>::infinity()};

@@ -1,6 +1,5 @@
 #include <ATen/ATen.h>
 
-#include <cmath>
 #include <numeric>
 
 #include "kernels/histogram_error.h"
@@ -63,8 +62,7 @@ RangeSearch search_histogram(const HistogramView& histogram, const SearchArgs& a
           search_ends(args.min[c], args.max[c], args.candidates, !args.scheme.symmetric(), [&](float min, float max) {
             const Candidate candidate = candidate_of(min, max, rule);
             // A range of one point has no bins to spread over.
-            if (!(width > 0))
-              return total * std::pow(std::abs(rounding_error(histogram.low[c], candidate)), args.power);
+            if (!(width > 0)) return total * error_term(histogram.low[c], candidate, args);
             return edges.error(candidate, args.power);
           });
       result.min[c] = found.min;

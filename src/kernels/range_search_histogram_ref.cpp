@@ -1,6 +1,5 @@
 #include <ATen/ATen.h>
 
-#include <cmath>
 #include <numeric>
 
 #include "kernels/histogram_error.h"
@@ -30,9 +29,7 @@ double at_centres(const Row& row, const Candidate& candidate, const SearchArgs& 
   for (int i = 0; i < row.bins; ++i) {
     if (row.counts[i] == 0) continue;
     const auto centre = static_cast<float>(row.edge(i) + row.width / 2);
-    const double error =
-        args.scheme.is_int() ? rounding_error(centre, candidate) : fp8_error(centre, candidate, args.scheme.format());
-    sum += row.counts[i] * std::pow(std::abs(error), args.power);
+    sum += row.counts[i] * error_term(centre, candidate, args);
   }
   return sum;
 }

@@ -1,6 +1,5 @@
 #include <ATen/ATen.h>
 
-#include <cmath>
 #include <limits>
 
 #include "kernels/candidates.h"
@@ -26,9 +25,7 @@ std::vector<double> errors_of(const at::Tensor& laid, const Layout& layout, cons
   std::vector<double> sums(candidates.size());
   for_each_element(laid.const_data_ptr<float>(), layout, [&](std::int64_t c, float v) {
     const auto entry = static_cast<std::size_t>(c);
-    const double error = args.scheme.is_int() ? rounding_error(v, candidates[entry])
-                                              : fp8_error(v, candidates[entry], args.scheme.format());
-    sums[entry] += args.power == 2.0 ? error * error : std::pow(std::abs(error), args.power);
+    sums[entry] += error_term(v, candidates[entry], args);
   });
   return sums;
 }

@@ -12,6 +12,8 @@
 namespace quench {
 namespace {
 
+constexpr std::int64_t kMostVotes = std::int64_t{1} << 53;  // as many as batches; sums of two cannot overflow
+
 class PotMode : public Observer {
  public:
   PotMode(const QScheme& scheme, const Options& options)
@@ -28,7 +30,7 @@ class PotMode : public Observer {
     auto most = votes_.begin();
     for (auto one = votes_.begin(); one != votes_.end(); ++one)
       if (one->second > most->second) most = one;
-    return qparams_of_scale(scheme(), {std::ldexp(1.0F, -static_cast<int>(most->first))}, {0.0F});
+    return qparams_of_scale(scheme(), {std::ldexp(1.0F, -most->first)}, {0.0F});
   }
 
   void add_all(const Observer& other) override {
@@ -49,12 +51,16 @@ class PotMode : public Observer {
     const std::vector<std::int64_t> exponents = integers_of(state, "exponents"), counts = integers_of(state, "votes");
     QUENCH_CHECK(!exponents.empty() && exponents.size() == counts.size(), exponents.size(), " exponents with ",
                  counts.size(), " votes");
-    for (std::size_t i = 0; i < exponents.size(); ++i) votes_[exponents[i]] = counts[i];
+    for (std::size_t i = 0; i < exponents.size(); ++i) {
+      QUENCH_CHECK(counts[i] >= 1 && counts[i] <= kMostVotes, "an exponent has ", counts[i], " votes");
+      QUENCH_CHECK(votes_.try_emplace(checked_exponent(exponents[i]), counts[i]).second, "the exponent ", exponents[i],
+                   " is there twice");
+    }
   }
 
  private:
   VitisRule rule_;
-  std::map<std::int64_t, std::int64_t> votes_;
+  std::map<int, std::int64_t> votes_;
 };
 
 }  // namespace

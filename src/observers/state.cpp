@@ -44,6 +44,8 @@ std::vector<double> doubles_of(const State& state, const std::string& name, std:
   return doubles_of(entry_of_size(state, name, count));
 }
 
+std::vector<double> doubles_of(const State& state, const std::string& name) { return doubles_of(entry(state, name)); }
+
 std::vector<std::int64_t> integers_of(const State& state, const std::string& name) {
   return numbers_of<std::int64_t>(entry(state, name), at::kLong);
 }

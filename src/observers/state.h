@@ -22,6 +22,7 @@ std::vector<float> floats_of(const at::Tensor& values);
 std::vector<double> doubles_of(const at::Tensor& values);
 
 // Entry `name`; throws where it is missing or has not `count` values.
+std::vector<double> doubles_of(const State& state, const std::string& name);
 std::vector<float> floats_of(const State& state, const std::string& name, std::size_t count);
 std::vector<double> doubles_of(const State& state, const std::string& name, std::size_t count);
 std::vector<std::int64_t> integers_of(const State& state, const std::string& name);

@@ -11,8 +11,6 @@
 namespace quench {
 namespace {
 
-constexpr int kLeastExponent = -126;  // a step of 2^126: no float32 asks for a larger one
-
 // A step so many times the least one that holds the data rounds all of it to zero: |x| <= 2^(bits-1) s and a
 // step of 2^bits s gives at most 1/2, which goes to even.
 int window_below(const VitisRule& rule) {
@@ -40,12 +38,18 @@ int first_exponent(float min, float max, const VitisRule& rule) {
   if (v < std::ldexp(1.0F, -15)) return kVitisMostExponent;
   int exponent = 0;
   const float mantissa = std::frexp(v, &exponent);  // v = m 2^e, m in [1/2, 1): log2(1/v) in (-e, 1 - e]
-  return std::clamp(mantissa == 0.5F ? 1 - exponent : -exponent, kLeastExponent, kVitisMostExponent);
+  return std::clamp(mantissa == 0.5F ? 1 - exponent : -exponent, kVitisLeastExponent, kVitisMostExponent);
+}
+
+int checked_exponent(std::int64_t exponent) {
+  QUENCH_CHECK(exponent >= kVitisLeastExponent && exponent <= kVitisMostExponent, "an exponent is ", exponent,
+               "; steps are 2^-e with e from ", kVitisLeastExponent, " to ", kVitisMostExponent);
+  return static_cast<int>(exponent);
 }
 
 void ExponentErrors::add(const at::Tensor& x, float min, float max) {
   const int first = first_exponent(min, max, rule_);
-  const int from = std::max(first - window_below(rule_), kLeastExponent);
+  const int from = std::max(first - window_below(rule_), kVitisLeastExponent);
   const int last = std::min(first + rule_.candidates - 1, kVitisMostExponent);
   const std::vector<double> sums =
       step_errors(x, {rule_.qmin, rule_.qmax, rule_.rounding, rule_.clamp_first, from, last - from + 1});
@@ -104,12 +108,14 @@ void ExponentErrors::restore(const State& state) {
   clear();
   const std::vector<std::int64_t> first = integers_of(state, "first");
   QUENCH_CHECK(first.size() == 2, "the entry 'first' has ", first.size(), " values, not 2");
-  first_ = static_cast<int>(first[0]);
-  const auto errors = state.find("errors");
-  QUENCH_CHECK(errors != state.end(), "there is no entry 'errors'");
-  auto exponent = static_cast<int>(first[1]);
-  for (const double error : doubles_of(errors->second)) errors_[exponent++] = error;
+  first_ = checked_exponent(first[0]);
+  std::int64_t exponent = checked_exponent(first[1]);
+  for (const double error : doubles_of(state, "errors")) {
+    QUENCH_CHECK(std::isfinite(error) && error >= 0, "an error is ", error);
+    errors_[checked_exponent(exponent++)] = error;
+  }
   squares_ = doubles_of(state, "squares", 1)[0];
+  QUENCH_CHECK(std::isfinite(squares_) && squares_ >= 0, "the sum of squares is ", squares_);
   const int last = std::min(first_ + rule_.candidates - 1, kVitisMostExponent);
   QUENCH_CHECK(errors_.contains(first_) && errors_.contains(last), "the entry 'errors' lacks the exponents ", first_,
                " to ", last);

@@ -16,7 +16,11 @@ struct VitisRule {
   int candidates;  // exponents tried from the first on
 };
 
-constexpr int kVitisMostExponent = 12;  // the least step is 2^-12
+constexpr int kVitisMostExponent = 12;     // the least step is 2^-12
+constexpr int kVitisLeastExponent = -126;  // a step of 2^126: no float32 asks for a larger one
+
+// Of a file: throws unless it is one of the above.
+int checked_exponent(std::int64_t exponent);
 
 // `type`: input, param or tensor.
 VitisRule vitis_rule(const QScheme& scheme, const std::string& type);

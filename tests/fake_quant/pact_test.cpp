@@ -1,3 +1,4 @@
+#include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
 #include "fake_quant/oracle.h"
@@ -85,6 +86,25 @@ TEST(Pact, SurvivesAClipBelowZero) {
                   {"alpha", at::full({}, -1.0F)},
                   {"flags", at::tensor({0, 1}, at::kByte)}});
   EXPECT_TRUE(quantizer(sample({100})).isfinite().all().item<bool>());
+}
+
+TEST(Pact, RefusesAClipWithoutAScale) {
+  const auto message = [](const char* scheme, float alpha, float beta) {
+    Quantizer quantizer(spec_of("pact", scheme), {});
+    quantizer.flags.quantize = true;
+    const c10::NoGradGuard no_grad;
+    quantizer.tensors().own(0).fill_(alpha);
+    if (quantizer.tensors().all.size() > 3) quantizer.tensors().own(1).fill_(beta);
+    try {
+      quantizer(sample({100}));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_NE(message("int1 symmetric tensor", 3e38F, 0).find("does not fit float32"), std::string::npos);
+  EXPECT_NE(message("uint8 affine tensor", NAN, 0).find("alpha of PACT is nan"), std::string::npos);
+  EXPECT_NE(message("uint8 affine tensor", 1, NAN).find("beta of PACT is nan"), std::string::npos);
 }
 
 }  // namespace

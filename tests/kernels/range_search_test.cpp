@@ -109,6 +109,40 @@ TEST(SearchRangeOf, TheFirstOfEqualCandidatesWins) {
   }
 }
 
+// Beyond what float32 can square (1.8e19) or raise to a power the fast search goes on in float64.
+TEST(SearchRangeOf, ErrorsMayLeaveFloat) {
+  at::manual_seed(8);
+  const QScheme scheme = QScheme::parse("int4 symmetric tensor");
+  for (const std::int64_t length : {500, 70000})  // without and with a guess
+    for (const auto& [size, power] : {std::pair{1e25F, 2.0}, std::pair{1.0F, 60.0}, std::pair{1e-3F, 30.0}}) {
+      const at::Tensor x = at::randn({length}) * at::rand({length}) * size;
+      const SearchArgs args = args_for(x.reshape({1, -1}), scheme, 60, power);
+      const RangeSearch fast = search_range(x, args), plain = search_range_ref(x, args);
+      EXPECT_EQ(fast.max, plain.max) << size << " " << power;
+      EXPECT_EQ(fast.min, plain.min);
+      // An infinite sum would leave the first one; high powers may want it.
+      EXPECT_TRUE(power > 2.0 || plain.max[0] < args.max[0]);
+      EXPECT_NEAR(fast.error[0], plain.error[0], plain.error[0] * 1e-11);  // the order of 70000 float64 sums
+    }
+}
+
+// One bit near FLT_MAX: the first candidates have no finite scale, and with a power of two none has.
+TEST(SearchRangeOf, ACandidateWithoutAFiniteScaleNeverWins) {
+  at::manual_seed(9);
+  const at::Tensor x = (at::rand({70000}) * 2 - 1) * 3.4e38F;
+  const QScheme scheme = QScheme::parse("int1 symmetric tensor");
+  const SearchArgs args = args_for(x.reshape({1, -1}), scheme, 95);
+  const RangeSearch fast = search_range(x, args), plain = search_range_ref(x, args);
+  EXPECT_EQ(fast.max, plain.max);
+  EXPECT_TRUE(std::isfinite(qparams_of_range(scheme, fast.min, fast.max).scale[0]));
+  const SearchArgs one = args_for(x.reshape({1, -1}), scheme, 1);
+  for (const auto function : {search_range, search_range_ref}) {
+    const RangeSearch none = function(x, one);
+    EXPECT_EQ(none.max, one.max);  // what was observed, for which the scale rule has an error
+    EXPECT_THROW(qparams_of_range(scheme, none.min, none.max), Error);
+  }
+}
+
 TEST(SearchRangeOf, Fp8IsSearchedToo) {
   at::manual_seed(7);
   const at::Tensor x = at::randn({3000});

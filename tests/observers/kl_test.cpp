@@ -84,5 +84,21 @@ TEST(KlObserver, TakesTheLevelsOfTheScheme) {
       std::string::npos);
 }
 
+// The search is linear in the bins: as many as there may be do not take minutes.
+TEST(KlObserver, TakesTheMostBins) {
+  at::manual_seed(5);
+  const at::Tensor x = at::randn({50000});
+  EXPECT_LE(observed("kl", "int8 symmetric tensor narrow", {x}, {{"bins", 65536.0}}).scale[0] * 127,
+            x.abs().max().item<float>() * 1.0001F);
+}
+
+TEST(KlObserver, RefusesLevelsThatAreNoCount) {
+  for (const double levels : {1e300, -1.0, 2.5, 1e10, static_cast<double>(NAN)})
+    EXPECT_NE(
+        message_of([&] { observer_of("kl", "int8", {{"levels", levels}}); }).find("levels must be a whole number"),
+        std::string::npos)
+        << levels;
+}
+
 }  // namespace
 }  // namespace quench

@@ -102,6 +102,59 @@ TEST(PotModeObserver, SavesItsVotes) {
   EXPECT_EQ(second->qparams().scale[0], 1.0F);  // 3 votes to 2
 }
 
+void expect_refused(const char* name, std::map<std::string, at::Tensor> state, const std::string& entry,
+                    const at::Tensor& lie, const char* why) {
+  state[entry] = lie;
+  const auto observer = observer_of(name, "int8 symmetric tensor");
+  EXPECT_NE(message_of([&] { observer->load(state); }).find(why), std::string::npos) << name << " " << entry;
+  EXPECT_FALSE(observer->seen());
+}
+
+TEST(PotModeObserver, RefusesAStateThatLies) {
+  const auto seen = observer_of("pot_mode", "int8 symmetric tensor");
+  seen->observe(at::tensor({-1.0F, 1.0F}));
+  const auto integer = [](std::int64_t value) { return at::full({1}, value, at::kLong); };
+  for (const std::int64_t exponent : {std::int64_t{13}, std::int64_t{-127}, std::int64_t{1} << 32})
+    expect_refused("pot_mode", seen->state(), "exponents", integer(exponent), "an exponent is");
+  for (const std::int64_t votes : {std::int64_t{0}, std::int64_t{-1}, INT64_MAX})
+    expect_refused("pot_mode", seen->state(), "votes", integer(votes), "votes");
+  std::map<std::string, at::Tensor> twice = seen->state();
+  twice["votes"] = at::ones({2}, at::kLong);
+  expect_refused("pot_mode", twice, "exponents", at::ones({2}, at::kLong), "is there twice");
+}
+
+TEST(MinMaxFloorObserver, RefusesAStateThatLies) {
+  const auto seen = observer_of("min_max_floor", "int8 symmetric tensor");
+  seen->observe(at::tensor({-1.0F, 1.0F}));
+  const std::map<std::string, at::Tensor> state = seen->state();
+  for (const std::int64_t exponent : {std::int64_t{13}, std::int64_t{-127}, (std::int64_t{1} << 32) + 7}) {
+    const at::Tensor first = state.at("first").clone(), from = first.clone();
+    first[0] = exponent;
+    from[1] = exponent;
+    expect_refused("min_max_floor", state, "first", first, "an exponent is");
+    expect_refused("min_max_floor", state, "first", from, "an exponent is");
+  }
+  expect_refused("min_max_floor", state, "errors", at::ones({200}, at::kDouble), "an exponent is");
+  const at::Tensor errors = state.at("errors").clone(), negative = errors.clone();
+  errors[0] = NAN;
+  negative[0] = -1.0;
+  expect_refused("min_max_floor", state, "errors", errors, "an error is nan");
+  expect_refused("min_max_floor", state, "errors", negative, "an error is -1");
+  expect_refused("min_max_floor", state, "squares", at::full({1}, INFINITY, at::kDouble), "the sum of squares is inf");
+}
+
+// Squares of errors beyond float32 (1.8e19) are no infinities, in the search and in what is saved.
+TEST(MinMaxFloorObserver, TakesDataWhoseSquaresLeaveFloat) {
+  at::manual_seed(4);
+  const at::Tensor x = at::cat({at::randn({5000}) * 1e30F, at::full({1}, 6e30F)});
+  const auto seen = observer_of("min_max_floor", "int8 symmetric tensor");
+  seen->observe(x);
+  EXPECT_EQ(seen->qparams().scale[0], best_step(x, 5));
+  const auto loaded = observer_of("min_max_floor", "int8 symmetric tensor");
+  loaded->load(seen->state());
+  EXPECT_EQ(loaded->qparams(), seen->qparams());
+}
+
 TEST(PotModeObserver, TakesSymmetricSchemesPerTensorOnly) {
   for (const char* name : {"pot_mode", "min_max_floor"}) {
     EXPECT_NE(message_of([&] { observer_of(name, "uint8 affine"); }).find("symmetric integer schemes only"),
