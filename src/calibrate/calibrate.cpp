@@ -2,9 +2,11 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "calibrate/fit_biases.h"
+#include "calibrate/float_run.h"
 #include "calibrate/observing.h"
 #include "data/batch_size.h"
 #include "quench/error.h"
@@ -19,16 +21,19 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 bool is_quantizer(const Node& node) { return node.op() == "quench.FakeQuant"; }
 
-// Which quantizers see data: all that lead, or all of a quantized run, where only some observers can.
-void set_flags(Graph& graph, const Observing& observing, bool on_quantized) {
-  disable_all(graph);
+// Quantizers that see data observe and quantize at once, which not every observer can.
+void observe_and_quantize(const Observing& observing) {
   for (const ObservedQuantizer& one : observing.quantizers()) {
     if (!one.from_data) continue;
-    QUENCH_CHECK(!on_quantized || one.observer->refreshable(), "the observer '", one.observer->kind(), "' of '",
-                 one.value().name(),
+    QUENCH_CHECK(one.observer->refreshable(), "the observer '", one.observer->kind(), "' of '", one.value().name(),
                  "' cannot observe and quantize at once; calibrate on float activations, or take min_max");
-    set_fake_quant_flags(*one.node, {.observe = true, .quantize = on_quantized});
+    set_fake_quant_flags(*one.node, {.observe = true, .quantize = true});
   }
+}
+
+bool needs_data(const Observing& observing) {
+  const auto& all = observing.quantizers();
+  return std::any_of(all.begin(), all.end(), [](const ObservedQuantizer& one) { return one.from_data; });
 }
 
 // In a quantized run, what follows from constants is known before the data comes. Those that share a scale join after
@@ -46,16 +51,33 @@ void quantize_followers(Graph& graph) {
     if (is_quantizer(*node) && node->metadata.contains("shared_with")) set_fake_quant_flags(*node, {.quantize = true});
 }
 
-std::vector<std::string> outputs_of(const Graph& graph) {
-  std::vector<std::string> names;
-  for (const Value* output : graph.outputs()) names.push_back(output->name());
-  return names;
+// One batch through the network, seen by the observers.
+using RunBatch = std::function<void(const RtValue& input)>;
+
+// On what the quantizers before have made of the data: the graph itself, node by node.
+RunBatch quantized_run(Graph& graph, Observing& observing, const std::string& device) {
+  observe_and_quantize(observing);
+  quantize_constants(observing);
+  ExecOptions exec;
+  exec.device = device;
+  const auto executor = std::make_shared<Executor>(graph, exec);
+  observing.attach(*executor);
+  std::vector<std::string> outputs;
+  for (const Value* output : graph.outputs()) outputs.push_back(output->name());
+  return [=, name = graph.inputs()[0]->name(), &graph](const RtValue& input) {
+    executor->run({{name, input}}, outputs);
+    quantize_followers(graph);
+  };
+}
+
+RunBatch float_run(const Graph& graph, const Observing& observing, const std::string& device) {
+  const auto network = std::make_shared<FloatRun>(graph, observing, device);
+  return [=](const RtValue& input) { network->run(input); };
 }
 
 // All of the data, or options.batches of it, through the graph.
-void feed(Graph& graph, const Dataset& data, const CalibrationOptions& options, Executor& executor,
+void feed(const Value& input, const Dataset& data, const CalibrationOptions& options, const RunBatch& run,
           CalibrationRecord& record) {
-  const Value& input = only_input(graph, "calibration");
   LoadOptions load;
   load.batch_size = choose_batch(input, options.batch);
   load.workers = options.workers;
@@ -68,11 +90,10 @@ void feed(Graph& graph, const Dataset& data, const CalibrationOptions& options, 
     if (!batch) break;
     const at::Tensor items = batch->inputs.tensor();
     const auto before = Clock::now();
-    executor.run({{input.name(), RtValue(fill_up(input, items, load.batch_size), batch->inputs.dtype())}},
-                 outputs_of(graph));
+    run(RtValue(fill_up(input, items, load.batch_size), batch->inputs.dtype()));
     record.model_seconds += seconds_since(before);
     record.images += items.size(0);
-    if (++record.batches == 1 && options.on_quantized) quantize_followers(graph);
+    ++record.batches;
     if (options.progress) options.progress(record.images, total);
   }
   record.skipped = loader.skipped();
@@ -90,14 +111,14 @@ CalibrationRecord run(Graph& graph, const Dataset& data, const CalibrationOption
   const auto start = Clock::now();
   QUENCH_CHECK(options.batches >= 0, "the number of batches must be at least 1, not ", options.batches);
   Observing observing(graph);
-  set_flags(graph, observing, options.on_quantized);
+  disable_all(graph);
   observing.observe_constants();
-  if (options.on_quantized) quantize_constants(observing);
-  ExecOptions exec;
-  exec.device = options.device;
-  Executor executor(graph, exec);
-  observing.attach(executor);
-  feed(graph, data, options, executor, record);
+  if (needs_data(observing)) {
+    const Value& input = only_input(graph, "calibration");
+    const RunBatch run_batch = options.on_quantized ? quantized_run(graph, observing, options.device)
+                                                    : float_run(graph, observing, options.device);
+    feed(input, data, options, run_batch, record);
+  }
   observing.take_over();
   record.raised = fit_biases(graph);
   for (const ObservedQuantizer& one : observing.quantizers()) record.quantizers.push_back(record_of(one));

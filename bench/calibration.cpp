@@ -1,0 +1,167 @@
+// What calibration costs over float inference, for a zoo model of images; bench/calibration makes the table.
+//   bench_calibration MODEL time ROUNDS            one line an observer: ratio, ns an element, seconds for the scales,
+//                                                  elements an image; one thread, time of the processor
+//   bench_calibration MODEL memory WHAT IMAGES     peak memory in MB; WHAT is "float" or an observer
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include "calibrate/float_run.h"
+#include "quench/calibrate.h"
+#include "quench/pass.h"
+#include "quench/prepare.h"
+#include "quench/process.h"
+#include "quench/torch.h"
+#include "quench/zoo_net.h"
+
+namespace {
+
+using namespace quench;
+
+constexpr std::int64_t kBatch = 32;
+const std::vector<std::string> kObservers = {"min_max", "ema_min_max", "ema_quantile", "mse", "kl", "histogram"};
+
+// Of the processor: with one thread what the clock says, but on a machine with other work too.
+double seconds_of(const std::function<void()>& body) {
+  const std::clock_t start = std::clock();
+  body();
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// A few noise images, again and again.
+class Noise : public Dataset {
+ public:
+  Noise(std::int64_t count, std::int64_t size) : count_(count), images_(at::randn({8, 3, size, size})) {}
+  std::int64_t size() const override { return count_; }
+  Task task() const override { return Task::kNone; }
+  Sample get(std::int64_t index) const override { return {images_[index % 8], -1, std::to_string(index), -1}; }
+
+ private:
+  std::int64_t count_;
+  at::Tensor images_;
+};
+
+Graph import_zoo(const std::string& model, std::int64_t size) {
+  auto net = make_zoo_model(model);
+  net->eval();
+  return from_module(*net, {at::randn({1, 3, size, size})});
+}
+
+Graph with_observer(const Graph& graph, const std::string& observer) {
+  QuantConfig config;
+  config.activation.observer = observer;
+  return prepare_by_platform(graph, "tensorrt", config).graph;
+}
+
+struct Float {
+  explicit Float(const Graph& from) : graph(from) {
+    run_passes(graph, inference_passes());
+    executor = std::make_unique<Executor>(graph, ExecOptions{.channels_last = true});
+  }
+  void run(const RtValue& x) const { executor->run({x}); }
+  Graph graph;
+  std::unique_ptr<Executor> executor;
+};
+
+std::int64_t observed_elements(const Graph& graph, const Observing& observing, const at::Tensor& x) {
+  std::vector<std::string> names;
+  for (const ObservedQuantizer& one : observing.quantizers())
+    if (one.from_data) names.push_back(one.value().name());
+  Executor executor(graph);
+  std::int64_t count = 0;
+  for (const auto& [name, value] : executor.run({{graph.inputs()[0]->name(), RtValue(x)}}, names))
+    count += value.tensor().numel();
+  return count;
+}
+
+void time_one(const Graph& graph, const Float& plain, const std::string& observer, const at::Tensor& x, int rounds) {
+  Graph quantized = with_observer(graph, observer);
+  Observing observing(quantized);
+  const double elements = static_cast<double>(observed_elements(quantized, observing, x.narrow(0, 0, 1)) * x.size(0));
+  FloatRun network(quantized, observing, "cpu");
+  std::vector<double> ratios, excess;
+  network.run(x);  // packs the weights
+  for (int round = 0; round < rounds; ++round) {
+    const double before = seconds_of([&] { plain.run(x); }), with = seconds_of([&] { network.run(x); });
+    const double after = seconds_of([&] { plain.run(x); });
+    ratios.push_back(2 * with / (before + after));
+    excess.push_back((with - (before + after) / 2) / elements * 1e9);
+  }
+  const double scales = seconds_of([&] {
+    observing.observe_constants();
+    observing.take_over();
+  });
+  std::printf("%-14s %6.3f %6.3f %6.2f %9.0f\n", observer.c_str(), median(ratios), median(excess), scales,
+              elements / static_cast<double>(x.size(0)));
+  std::fflush(stdout);
+}
+
+double peak_megabytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024;
+  return 0;
+}
+
+void forget_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
+
+double memory_of(const Graph& graph, const std::string& what, std::int64_t images, std::int64_t size) {
+  const Noise data(images, size);
+  forget_peak();
+  if (what != "float") {
+    Graph quantized = with_observer(graph, what);
+    CalibrationOptions options;
+    options.batch = kBatch;
+    calibrate(quantized, data, options);
+    return peak_megabytes();
+  }
+  const Float plain(graph);
+  Loader loader(data, {.batch_size = kBatch});
+  while (const std::optional<Batch> batch = loader.next()) plain.run(batch->inputs);
+  return peak_megabytes();
+}
+
+int run(const std::string& model, const std::string& mode, const std::vector<std::string>& rest) {
+  at::set_num_threads(mode == "time" ? 1 : 2);
+  at::manual_seed(0);
+  keep_large_blocks();
+  const std::int64_t size = ZooRegistry::instance().get(model).image_size;
+  const Graph graph = import_zoo(model, size);
+  if (mode == "memory") {
+    std::printf("%.0f\n", memory_of(graph, rest.at(0), std::stoll(rest.at(1)), size));
+    return 0;
+  }
+  const at::Tensor x = at::randn({kBatch, 3, size, size});
+  const Float plain(graph);
+  plain.run(RtValue(x));
+  for (const std::string& observer : kObservers) time_one(graph, plain, observer, x, std::stoi(rest.at(0)));
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> all(argv + 1, argv + argc);
+  const bool fits = (all.size() == 3 && all[1] == "time") || (all.size() == 4 && all[1] == "memory");
+  if (!fits) {
+    std::fprintf(stderr, "usage: %s MODEL time ROUNDS | MODEL memory float|OBSERVER IMAGES\n", argv[0]);
+    return 1;
+  }
+  try {
+    return run(all[0], all[1], {all.begin() + 2, all.end()});
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,77 @@
+#include "calibrate/float_run.h"
+
+#include <algorithm>
+#include <set>
+
+#include "quench/error.h"
+#include "quench/op.h"
+#include "quench/pass.h"
+
+namespace quench {
+namespace {
+
+void remove_quantizers(Graph& graph) {
+  std::vector<Node*> found;
+  for (const auto& node : graph.nodes())
+    if (entry_of(*node).traits.quantizes && node->op().starts_with("quench.")) found.push_back(node.get());
+  for (Node* node : found) {
+    graph.replace_uses(node->output(), *node->input(0));
+    graph.erase(*node);
+  }
+}
+
+// As outputs of the graph the observed values keep their names, and no fusion swallows one.
+void show(Graph& graph, const std::set<std::string>& names) {
+  graph.clear_outputs();
+  for (const std::string& name : names)
+    if (!graph.value(name).is_input()) graph.add_output(graph.value(name));
+}
+
+std::vector<std::string> tips_of(const Graph& graph, const std::set<std::string>& names) {
+  std::set<const Value*> before;  // a shown value comes after these
+  for (auto at = graph.nodes().rbegin(); at != graph.nodes().rend(); ++at) {
+    const Node& node = **at;
+    const bool leads_on = std::any_of(node.outputs().begin(), node.outputs().end(), [&](const Value* output) {
+      return output && (names.contains(output->name()) || before.contains(output));
+    });
+    if (leads_on) before.insert(node.inputs().begin(), node.inputs().end());
+  }
+  std::vector<std::string> tips;
+  for (const std::string& name : names)
+    if (!before.contains(&graph.value(name))) tips.push_back(name);
+  return tips;
+}
+
+std::vector<std::string> passes_for(const std::string& device) {
+  std::vector<std::string> names = inference_passes();
+  if (device != "cpu") std::erase(names, "fuse_cpu_kernels");
+  return names;
+}
+
+}  // namespace
+
+FloatRun::FloatRun(const Graph& graph, const Observing& observing, const std::string& device) : graph_(graph) {
+  std::set<std::string> names;
+  for (const ObservedQuantizer& one : observing.quantizers())
+    if (one.from_data) names.insert(one.value().name());
+  input_ = graph_.inputs().at(0)->name();
+  remove_quantizers(graph_);
+  show(graph_, names);
+  run_passes(graph_, passes_for(device));
+  tips_ = tips_of(graph_, names);
+  ExecOptions exec;
+  exec.device = device;
+  exec.channels_last = true;
+  executor_ = std::make_unique<Executor>(graph_, exec);
+  for (const ObservedQuantizer& one : observing.quantizers()) {
+    if (!one.from_data) continue;
+    executor_->on_value(one.value().name(), [quantizer = &one](const Value&, RtValue& result) {
+      quantizer->observe(result.tensor());
+      return Next::kContinue;
+    });
+  }
+}
+
+void FloatRun::run(const RtValue& input) { executor_->run({{input_, input}}, tips_); }
+
+}  // namespace quench

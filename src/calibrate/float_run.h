@@ -1,0 +1,26 @@
+// The float network behind a graph with quantizers, in its fastest form, with the observed values in sight: what
+// calibration on float activations runs. Costs no more than inference without quantizers.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "calibrate/observing.h"
+
+namespace quench {
+
+class FloatRun {
+ public:
+  // `observing` must outlive it; its quantizers that see data are shown every batch.
+  FloatRun(const Graph& graph, const Observing& observing, const std::string& device);
+  void run(const RtValue& input);
+
+ private:
+  Graph graph_;
+  std::string input_;
+  std::vector<std::string> tips_;  // the observed values that no other one comes after: with them all are computed
+  std::unique_ptr<Executor> executor_;
+};
+
+}  // namespace quench
