@@ -21,9 +21,7 @@ std::string required(MapReader& map, const std::string& key) {
 // A list is written as the spec string has it: 0.5,0.5.
 std::string value_text(const Tree& value, const std::string& path) {
   if (value.is_null()) fail_at(value, "'", path, "' must be a text, a number or a list of them");
-  std::string text;
-  for (const std::string& item : texts_of(value, path)) text += (text.empty() ? "" : ",") + item;
-  return text;
+  return joined(texts_of(value, path));
 }
 
 }  // namespace

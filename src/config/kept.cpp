@@ -10,7 +10,20 @@ void keep(JobConfig& job, JobStage stage, MapReader& map, const std::vector<std:
       job.kept.push_back({stage, map.path_of(key), one_line(*found), found->where()});
 }
 
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
+  return text;
+}
+
 void note(JobConfig& job, const std::string& text) { job.notes.push_back(text); }
+
+void skip(JobConfig& job, MapReader& map, const std::vector<std::string>& keys, const std::string& reason) {
+  std::string found;
+  for (const std::string& key : keys)
+    if (map.find(key)) found += concat(found.empty() ? "'" : ", '", map.path_of(key), "'");
+  if (!found.empty()) note(job, found + ": " + reason);
+}
 
 void refuse_unbuilt(const JobConfig& job, JobStage stage) {
   if (stage == JobStage::kReconstruct && !job.method.name.empty())

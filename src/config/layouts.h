@@ -6,6 +6,9 @@
 
 namespace quench {
 
-void read_own(const Tree& tree, const std::string& path, JobConfig& job);
+void read_own(const Tree& tree, const std::string& path, JobConfig& job);  // laid over what the job says already
+// The layouts of others. Their key `quench` holds keys of our own schema, for what they have no word for.
+void read_mqbench(const Tree& tree, JobConfig& job);
+void read_mmrazor(const Tree& tree, JobConfig& job);
 
 }  // namespace quench

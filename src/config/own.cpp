@@ -1,7 +1,6 @@
 // quench's own schema, docs/config.md.
 #include "config/layouts.h"
 #include "config/parts.h"
-#include "quench/platform.h"
 
 namespace quench {
 namespace {
@@ -30,9 +29,9 @@ void read_data(MapReader map, JobData& data) {
 }
 
 void read_defaults(MapReader map, QuantConfig& quant) {
-  if (auto weight = map.map("weight")) quant.weight = read_settings(*weight);
-  if (auto activation = map.map("activation")) quant.activation = read_settings(*activation);
-  if (auto bias = map.map("bias")) quant.bias = read_settings(*bias);
+  if (auto weight = map.map("weight")) read_settings(*weight, quant.weight);
+  if (auto activation = map.map("activation")) read_settings(*activation, quant.activation);
+  if (auto bias = map.map("bias")) read_settings(*bias, quant.bias);
   map.finish();
 }
 
@@ -41,9 +40,9 @@ LayerRule read_rule(MapReader map) {
   set(rule.match, map.text("match"));
   set(rule.op, map.text("op"));
   set(rule.keep_float, map.flag("float"));
-  if (auto weight = map.map("weight")) rule.weight = read_settings(*weight);
-  if (auto activation = map.map("activation")) rule.activation = read_settings(*activation);
-  if (auto output = map.map("output")) rule.output = read_settings(*output);
+  if (auto weight = map.map("weight")) read_settings(*weight, rule.weight);
+  if (auto activation = map.map("activation")) read_settings(*activation, rule.activation);
+  if (auto output = map.map("output")) read_settings(*output, rule.output);
   map.finish();
   const bool says_something =
       map.tree().find("float") || !rule.weight.empty() || !rule.activation.empty() || !rule.output.empty();
@@ -65,8 +64,6 @@ void read_rules(MapReader& map, QuantConfig& quant) {
 }
 
 void read_quant(MapReader& map, QuantConfig& quant) {
-  if (const auto name = map.text("platform"))
-    quant.platform = at_place(*map.find("platform"), [&] { return platform_name(*name); });
   set(quant.parity, map.flag("parity"));
   set(quant.float_fallback, map.flag("float_fallback"));
   set(quant.platform_options, map.options("platform_options"));
@@ -154,6 +151,7 @@ void read_own(const Tree& tree, const std::string& path, JobConfig& job) {
   set(job.output, map.text("output"));
   set(job.seed, map.integer("seed", 0));
   set(job.calibration.device, map.text("device"));
+  if (const auto name = map.text("platform")) set_platform(job, *map.find("platform"), *name);
   read_quant(map, job.quant);
   if (auto data = map.map("data")) read_data(*data, job.data);
   if (auto calibration = map.map("calibration")) read_calibration(*calibration, job);

@@ -7,7 +7,8 @@
 namespace quench {
 
 // bits, signed, symmetric, granularity, axis, group, narrow, pot, format, scheme, observer, fake_quant and options.
-QuantSettings read_settings(MapReader map);
+// Laid over what `settings` says already.
+void read_settings(MapReader map, QuantSettings& settings);
 // Sets the observer with its options, checked against what it takes.
 void set_observer(QuantSettings& settings, const Tree& place, const std::string& name, const Options& options);
 void set_fake_quant(QuantSettings& settings, const Tree& place, const std::string& name, const Options& options);
@@ -15,11 +16,25 @@ void set_fake_quant(QuantSettings& settings, const Tree& place, const std::strin
 // "cifar10:FILE?norm=imagenet", or {kind: cifar10, path: FILE, norm: imagenet, mean: [0.5, 0.5]}.
 DatasetSpec read_spec(const Tree& tree, const std::string& path);
 
+// A scheme as torch, MQBench and mmrazor say it: all of it, with their defaults.
+struct TorchScheme {
+  int bits = 8;
+  bool symmetric = true, is_signed = true, per_channel = false, narrow = false, pot = false;
+};
+// Channels of activations are axis 1, those of weights the platform's; unsigned and symmetric means affine. Where this
+// is not what the reference does, the job gets a note.
+void set_torch_scheme(QuantSettings& settings, const TorchScheme& scheme, Role role, JobConfig& job);
+
+void set_platform(JobConfig& job, const Tree& place, const std::string& name);
+
 // `given` over the method's defaults (workflows 3.1); `place` is for messages.
 MethodConfig make_method(const std::string& name, const Options& given, const Tree& place);
 
 // Keeps the keys of a stage that is not built; those that are absent become known all the same.
 void keep(JobConfig& job, JobStage stage, MapReader& map, const std::vector<std::string>& keys);
+std::string joined(const std::vector<std::string>& names);  // with commas
 void note(JobConfig& job, const std::string& text);
+// Keys that mean nothing here: accepted, and named in a note with the reason.
+void skip(JobConfig& job, MapReader& map, const std::vector<std::string>& keys, const std::string& reason);
 
 }  // namespace quench

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "config/layouts.h"
 #include "config/load.h"
 #include "config/merge.h"
@@ -6,11 +8,35 @@
 namespace quench {
 namespace {
 
+bool has_any(const Tree& tree, std::initializer_list<const char*> keys) {
+  return std::any_of(keys.begin(), keys.end(), [&](const char* key) { return tree.find(key) != nullptr; });
+}
+
+bool is_mmrazor(const Tree& tree) {
+  const Tree* model = tree.find("model");
+  return (model && has_any(*model, {"quantizer", "architecture"})) ||
+         has_any(tree, {"global_qconfig", "test_cfg", "train_cfg", "val_cfg", "deploy_cfg", "optim_wrapper",
+                        "default_scope", "_scope_", "model_wrapper_cfg", "data_preprocessor"});
+}
+
+bool is_mqbench(const Tree& tree) {
+  return has_any(tree, {"extra_prepare_dict", "prepare_custom_config_dict", "quantize", "quant", "extra_qconfig_dict",
+                        "extra_quantizer_dict", "extra_fuse_dict", "preserve_attr", "concrete_args", "concrect_args",
+                        "leaf_module"});
+}
+
 JobConfig read_job(Tree tree, const std::vector<std::string>& overrides) {
   for (const std::string& text : overrides) apply_override(tree, text);
   if (tree.is_null()) fail_at(tree, "the config is empty");
   JobConfig job;
-  read_own(tree, "", job);
+  if (tree.find("version"))
+    read_own(tree, "", job);
+  else if (is_mmrazor(tree))
+    read_mmrazor(tree, job);
+  else if (is_mqbench(tree))
+    read_mqbench(tree, job);
+  else
+    read_own(tree, "", job);
   return job;
 }
 

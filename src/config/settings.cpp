@@ -67,19 +67,21 @@ void set_fake_quant(QuantSettings& settings, const Tree& place, const std::strin
   settings.fake_quant_options = options;
 }
 
-QuantSettings read_settings(MapReader map) {
-  QuantSettings settings;
+void read_settings(MapReader map, QuantSettings& settings) {
   read_scheme(map, settings);
-  settings.observer_options = map.options("observer_options").value_or(Options());
-  settings.fake_quant_options = map.options("fake_quant_options").value_or(Options());
   const Tree* options = map.find("observer_options");
+  const Options observer_options = map.options("observer_options").value_or(Options());
   if (const auto name = map.text("observer"))
-    set_observer(settings, options ? *options : *map.find("observer"), *name, settings.observer_options);
+    set_observer(settings, options ? *options : *map.find("observer"), *name, observer_options);
+  else if (options)
+    settings.observer_options = observer_options;
   options = map.find("fake_quant_options");
+  const Options fake_quant_options = map.options("fake_quant_options").value_or(Options());
   if (const auto name = map.text("fake_quant"))
-    set_fake_quant(settings, options ? *options : *map.find("fake_quant"), *name, settings.fake_quant_options);
+    set_fake_quant(settings, options ? *options : *map.find("fake_quant"), *name, fake_quant_options);
+  else if (options)
+    settings.fake_quant_options = fake_quant_options;
   map.finish();
-  return settings;
 }
 
 }  // namespace quench

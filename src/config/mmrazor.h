@@ -1,0 +1,20 @@
+// The parts of mmrazor's layout.
+#pragma once
+
+#include "config/parts.h"
+
+namespace quench {
+
+// The six keys of workflows 6.1; `complete`: all of them must be there.
+struct QConfig {
+  QuantSettings weight, activation;
+};
+QConfig read_qconfig(MapReader map, bool complete, JobConfig& job);
+
+// AcademicQuantizer's per-layer choice: _global_ < object_type < module_name.
+void read_qconfig_mapping(MapReader map, JobConfig& job);
+
+void read_quantizer(MapReader map, const Tree* global_qconfig, JobConfig& job);  // model.quantizer
+void keep_deploy_config(MapReader map, JobConfig& job);                          // deploy_cfg
+
+}  // namespace quench

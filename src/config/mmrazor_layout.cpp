@@ -1,0 +1,169 @@
+// mmrazor's layout, workflows 6: an mmengine config whose model is an MMArchitectureQuant. `_base_` and `_delete_` are
+// done when this is reached.
+#include <charconv>
+
+#include "config/aliases.h"
+#include "config/layouts.h"
+#include "config/mmrazor.h"
+
+namespace quench {
+namespace {
+
+// "123.675" of 255 -> "0.485"
+std::string of_255(const Tree& number, const std::string& path) {
+  char text[32];
+  const double share = number_of(number, path) / 255.0;
+  return {text, std::to_chars(text, text + sizeof text, share, std::chars_format::general, 9).ptr};
+}
+
+struct Normalization {
+  std::string mean, std;  // "0.485,0.456,0.406"; "" where the config does not say
+};
+
+std::string read_channels(MapReader& map, const std::string& key) {
+  const Tree* numbers = map.find(key);
+  if (!numbers) return "";
+  if (!numbers->is_list()) return of_255(*numbers, map.path_of(key));
+  std::vector<std::string> shares;
+  for (const Tree& number : numbers->items) shares.push_back(of_255(number, map.path_of(key)));
+  return joined(shares);
+}
+
+Normalization read_preprocessor(MapReader map, JobConfig& job) {
+  Normalization norm{read_channels(map, "mean"), read_channels(map, "std")};
+  for (const char* key : {"type", "_scope_", "num_classes"}) map.find(key);
+  if (!map.flag("to_rgb").value_or(true)) keep(job, JobStage::kQuantize, map, {"to_rgb"});
+  skip(job, map, {"to_onehot", "batch_augments", "pad_size_divisor", "pad_mask", "bgr_to_rgb", "rgb_to_bgr"},
+       "means nothing here");
+  map.finish();
+  return norm;
+}
+
+// Pictures whose spec does not say how they are normalized are normalized as the model was trained.
+void normalize(std::optional<DatasetSpec>& spec, const Normalization& norm) {
+  if (!spec || norm.mean.empty() || norm.std.empty()) return;
+  if (spec->kind != "images" && spec->kind != "cifar10" && spec->kind != "idx") return;
+  if (spec->options.contains("norm") || spec->options.contains("mean")) return;
+  spec->options["mean"] = norm.mean;
+  spec->options["std"] = norm.std;
+}
+
+void read_model(MapReader map, MapReader& top, Normalization& norm, JobConfig& job) {
+  map.find("_scope_");
+  if (const auto type = map.text("type"); type && without_scope(*type) != "MMArchitectureQuant")
+    fail_at(*map.find("type"), "'model.type' must be mmrazor.MMArchitectureQuant, not '", *type, "'");
+  if (auto preprocessor = map.map("data_preprocessor")) norm = read_preprocessor(*preprocessor, job);
+  const Tree* qconfig = top.find("global_qconfig");
+  if (auto quantizer = map.map("quantizer")) read_quantizer(*quantizer, qconfig, job);
+  if (auto deploy = map.map("deploy_cfg")) keep_deploy_config(*deploy, job);
+  keep(job, JobStage::kTrace, map, {"architecture", "input_shapes", "forward_modes", "init_cfg"});
+  if (const auto checkpoint = map.text("float_checkpoint")) job.metadata["float_checkpoint"] = *checkpoint;
+  map.finish();
+}
+
+void read_loader(MapReader map, JobConfig& job) {
+  job.calibration.batch = map.integer("batch_size", 1).value_or(0);
+  job.calibration.workers = static_cast<int>(map.integer("num_workers", 0).value_or(1));
+  map.rest();  // the data set, its sampler and its pipeline are mmengine's
+  note(job, "'test_cfg.calibrate_dataloader': its data set is not read; name the data under 'quench.data'");
+}
+
+// Returns whether it is PTQLoop.
+bool read_test_loop(MapReader map, JobConfig& job) {
+  const bool is_ptq = without_scope(map.text("type").value_or("")) == "PTQLoop";
+  if (is_ptq) job.calibration.batches = map.integer("calibrate_steps", 1).value_or(32);
+  if (auto loader = map.map("calibrate_dataloader")) read_loader(*loader, job);
+  if (map.flag("only_val").value_or(false)) keep(job, JobStage::kQuantize, map, {"only_val"});
+  if (map.flag("fp16").value_or(false)) keep(job, JobStage::kQuantize, map, {"fp16"});
+  skip(job, map, {"dataloader", "evaluator"}, "name the data under 'quench.data'");
+  map.finish();
+  return is_ptq;
+}
+
+void keep_loops(MapReader& top, JobConfig& job) {
+  if (auto train = top.map("train_cfg")) {
+    train->find("_scope_");
+    keep(job, JobStage::kTrain, *train,
+         {"type", "max_epochs", "max_iters", "by_epoch", "val_begin", "val_interval", "disable_observer_begin",
+          "freeze_bn_begin", "dynamic_intervals", "dataloader"});
+    train->finish();
+  }
+  if (auto val = top.map("val_cfg")) {
+    val->find("_scope_");
+    keep(job, JobStage::kTrain, *val, {"type", "fp16", "dataloader", "evaluator"});
+    val->finish();
+  }
+  keep(job, JobStage::kTrain, top,
+       {"optim_wrapper", "param_scheduler", "model_wrapper_cfg", "default_hooks", "custom_hooks", "auto_scale_lr"});
+}
+
+void read_surroundings(MapReader& top, JobConfig& job) {
+  if (auto randomness = top.map("randomness")) {
+    job.seed = static_cast<std::uint64_t>(randomness->integer("seed", 0).value_or(0));
+    for (const char* key : {"deterministic", "diff_rank_seed"}) randomness->find(key);
+    randomness->finish();
+  }
+  job.output = top.text("work_dir").value_or("");
+  if (const auto checkpoint = top.text("float_checkpoint")) job.metadata["float_checkpoint"] = *checkpoint;
+  if (job.metadata.contains("float_checkpoint"))
+    note(job, "'float_checkpoint' holds weights without a model; name the model file under 'quench.model'");
+  keep(job, JobStage::kTrace, top, {"architecture"});
+  skip(job, top,
+       {"train_dataloader", "val_dataloader", "test_dataloader", "val_evaluator", "test_evaluator", "dataset_type",
+        "data_root", "train_pipeline", "val_pipeline", "test_pipeline"},
+       "name the data under 'quench.data'");
+  for (const char* key : {"_scope_", "default_scope", "env_cfg", "vis_backends", "visualizer", "log_level", "load_from",
+                          "log_processor", "resume", "launcher", "custom_imports", "experiment_name", "bgr_mean",
+                          "bgr_std", "file_client_args", "backend_args"})
+    top.find(key);  // mmengine's own
+}
+
+}  // namespace
+
+void keep_deploy_config(MapReader map, JobConfig& job) {
+  if (auto onnx = map.map("onnx_config")) {
+    keep(job, JobStage::kDeploy, *onnx,
+         {"type", "opset_version", "save_file", "input_names", "output_names", "input_shape", "dynamic_axes",
+          "export_params", "keep_initializers_as_inputs", "optimize"});
+    onnx->finish();
+  }
+  if (auto codebase = map.map("codebase_config")) {
+    keep(job, JobStage::kDeploy, *codebase, {"type", "task", "model_type", "post_processing"});
+    codebase->finish();
+  }
+  if (auto backend = map.map("backend_config")) {
+    keep(job, JobStage::kDeploy, *backend, {"type", "common_config", "model_inputs"});
+    backend->finish();
+  }
+  keep(job, JobStage::kDeploy, map, {"function_record_to_pop"});
+  map.finish();
+}
+
+void read_mmrazor(const Tree& tree, JobConfig& job) {
+  job.layout = "mmrazor";
+  MapReader top(tree, "");
+  Normalization norm;
+  if (auto preprocessor = top.map("data_preprocessor")) norm = read_preprocessor(*preprocessor, job);
+  const Tree* qconfig = top.find("global_qconfig");
+  if (auto model = top.map("model"))
+    read_model(*model, top, norm, job);
+  else if (qconfig)
+    fail_at(*qconfig, "'global_qconfig' needs a 'model' with a 'quantizer' that says for which backend it is");
+  auto test = top.map("test_cfg");
+  const bool is_ptq = test && read_test_loop(*test, job);
+  keep_loops(top, job);
+  if (auto deploy = top.map("deploy_cfg")) keep_deploy_config(*deploy, job);
+  read_surroundings(top, job);
+  if (const Tree* own = top.find("quench")) read_own(*own, "quench", job);
+  top.finish();
+  normalize(job.data.calib, norm);
+  normalize(job.data.eval, norm);
+  if (!is_ptq) return;
+  job.calibration.on_quantized |= job.quant.parity;
+  if (!job.calibration.on_quantized)
+    note(job,
+         "PTQLoop: calibrated on float activations; 'quench.calibration.on_quantized' or parity gives the "
+         "reference's way, which moves the scales under the feet of later layers");
+}
+
+}  // namespace quench
