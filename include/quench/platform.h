@@ -85,9 +85,9 @@ class PlanBuilder {
   bool is_activation(const Value& value) const;
   bool is_constant(const Value& value) const;                          // a constant, or computed from constants alone
   std::vector<const Value*> activations_of(const Layer& layer) const;  // what it reads, each once
-  bool has_weight(const Layer& layer) const;  // a constant weight, of an operator that is `weighted`
-  bool is_excluded(const Layer& layer) const;
-  bool is_forced(const Layer& layer) const;  // additional_nodes
+  bool has_weight(const Layer& layer) const;   // a constant weight, of an operator that is `weighted`
+  bool is_excluded(const Layer& layer) const;  // by the user: by name or rule, or outside of the stubs
+  bool is_forced(const Layer& layer) const;    // additional_nodes
   // Whether the operator is in the list or was added by the user; Add, Mul, Div and MatMul only with two activations.
   bool is_listed(const Layer& layer, const std::set<std::string>& ops) const;
 
@@ -113,6 +113,7 @@ class PlanBuilder {
     const Layer* layer = nullptr;  // the first that asked
   };
   Request& request(const Layer& layer, const Value& value, Role role, const std::string& rule);
+  std::string why_excluded(const Layer& layer) const;
   void add_biases();
   void resolve_shares();
   void resolve_settings();
@@ -129,6 +130,7 @@ class PlanBuilder {
   std::vector<Layer> layers_;
   std::map<const Node*, std::size_t> layer_index_;
   std::set<const Value*> constants_;
+  std::set<const Node*> outside_;  // of what lies between QuantStub and DeQuantStub
   std::map<const Value*, Request> requests_;
   std::vector<std::pair<const Node*, PlanEntry>> derived_;  // biases in int32, by layer
   std::map<const Value*, std::string> reasons_;             // why a value stays float

@@ -2,6 +2,7 @@
 
 #include "platforms/layers.h"
 #include "platforms/match.h"
+#include "platforms/stubs.h"
 #include "quench/error.h"
 #include "quench/op.h"
 #include "quench/platform.h"
@@ -45,6 +46,7 @@ PlanBuilder::PlanBuilder(const Graph& graph, const std::string& platform, const 
   for (std::size_t i = 0; i < layers_.size(); ++i)
     for (const Node* node : layers_[i].nodes) layer_index_[node] = i;
   constants_ = constant_values(graph);
+  outside_ = nodes_outside_stubs(graph);
 }
 
 const Layer& PlanBuilder::layer_of(const Node& node) const { return layers_.at(layer_index_.at(&node)); }
@@ -91,11 +93,17 @@ bool PlanBuilder::is_forced(const Layer& layer) const { return any_node(layer, c
 
 bool PlanBuilder::is_excluded(const Layer& layer) const {
   if (is_forced(layer)) return false;
+  if (outside_.contains(&layer.head())) return true;
   if (contains(config_.excluded_ops, layer.op()) || any_node(layer, config_.excluded_nodes, is_inside)) return true;
   bool excluded = false;  // later rules win
   for (const LayerRule& rule : config_.layers)
     if (matches(layer, rule)) excluded = rule.keep_float;
   return excluded;
+}
+
+std::string PlanBuilder::why_excluded(const Layer& layer) const {
+  if (outside_.contains(&layer.head())) return concat("'", layer.head().name(), "' lies outside of the stubs");
+  return concat("'", layer.head().name(), "' is kept in float by the user");
 }
 
 bool PlanBuilder::is_listed(const Layer& layer, const std::set<std::string>& ops) const {
@@ -128,7 +136,7 @@ void PlanBuilder::quantize_weights() {
 void PlanBuilder::quantize_weight(const Layer& layer, const std::string& rule) {
   const Value& weight = *layer.head().input(entry_of(layer.head()).traits.weight_slot);
   if (is_excluded(layer)) {
-    leave_float(weight, concat("'", layer.head().name(), "' is kept in float by the user"));
+    leave_float(weight, why_excluded(layer));
     return;
   }
   request(layer, weight, Role::kWeight, rule);
@@ -137,7 +145,7 @@ void PlanBuilder::quantize_weight(const Layer& layer, const std::string& rule) {
 void PlanBuilder::quantize_input(const Layer& layer, const Value& value, const std::string& rule) {
   if (!is_activation(value)) return;
   if (is_excluded(layer))
-    leave_float(value, concat("'", layer.head().name(), "' is kept in float by the user"));
+    leave_float(value, why_excluded(layer));
   else
     request(layer, value, Role::kActivation, rule);
 }

@@ -1,0 +1,18 @@
+// What torch's eager mode does, for the platforms that are its backends: platforms.md 7.
+#pragma once
+
+#include "quench/platform.h"
+
+namespace quench {
+
+// Quantizes what layers of known kinds write. Relu, pooling and what moves elements about work on codes; all else
+// stays float, and what a known layer reads from there is quantized on the way in.
+void annotate_eager(PlanBuilder& plan);
+
+// A backend of torch: uint8 or uint7 activations with a histogram, int8 weights with min_max.
+Platform eager_platform(const std::string& activation, const std::string& weight);
+
+// What torch's kernels cannot run; ConvTranspose with a scale a channel among it.
+std::string refuse_eager(const PlanEntry& entry, const Node* layer);
+
+}  // namespace quench

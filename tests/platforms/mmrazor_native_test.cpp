@@ -1,0 +1,64 @@
+#include <gtest/gtest.h>
+
+#include "platforms/small_graph.h"
+#include "platforms/zoo_graph.h"
+
+namespace quench {
+namespace {
+
+TEST(MmrazorNative, CountsOfTheReference) {
+  EXPECT_EQ(counts("mmrazor_native", "resnet18"), (Counts{33, 21}));
+  EXPECT_EQ(counts("mmrazor_native", "mobilenet_v2"), (Counts{101, 53}));
+}
+
+TEST(MmrazorNative, QuantizesInputsAndOutputsOfAllThatItKnows) {
+  const QuantPlan plan = make_plan(small_graph(), config_for("mmrazor_native", true));
+  EXPECT_EQ(quantized_values(plan), "x conv1 relu6=conv1 pool=conv1 conv2 relu mean=relu flat=relu fc");
+  EXPECT_EQ(reason_of(plan, "sum"), "inside the fused layer 'sum'");
+}
+
+// Without parity the range of a Relu6 is its own: that of the convolution before it would waste codes.
+TEST(MmrazorNative, LeavesOutWhatARelu6Cuts) {
+  const QuantPlan plan = make_plan(small_graph(), config_for("mmrazor_native"));
+  EXPECT_EQ(quantized_values(plan), "x relu6 pool=relu6 conv2 relu mean=relu flat=relu fc");
+  EXPECT_EQ(reason_of(plan, "conv1"), "redundant before Clip 'relu6'");
+}
+
+TEST(MmrazorNative, ARangeThatIsKnownIsNotObserved) {
+  Graph graph = parse_graph(R"(graph "g" {
+    input %x : float[1, 4]
+    %a = Sigmoid "a" (%x)
+    %b = Tanh "b" (%a)
+    output %b
+  })");
+  infer_shapes(graph);
+  const QuantPlan plan = make_plan(graph, config_for("mmrazor_native"));
+  EXPECT_EQ(plan.find("x")->observer, "ema_min_max");
+  EXPECT_EQ(plan.find("a")->observer_options.number("scale"), 1.0 / 256);
+  EXPECT_EQ(plan.find("b")->observer_options.number("scale"), 2.0 / 256);
+  EXPECT_EQ(plan.find("b")->observer_options.number("zero_point"), 128);
+}
+
+// mmrazor inserts nothing at all, silently (D28).
+TEST(MmrazorNative, RefusesADtypeThatTheBackendDoesNotList) {
+  QuantConfig config = config_for("mmrazor_native");
+  config.activation.is_signed = true;
+  const std::string message = message_of([&] { make_plan(small_graph(), config); });
+  EXPECT_NE(message.find("platform 'mmrazor_native' cannot run 'int8 affine tensor' activations (it takes unsigned "
+                         "ones): activation '"),
+            std::string::npos)
+      << message;
+}
+
+TEST(MmrazorNative, TheUserNamesWhatElseIsRedundant) {
+  QuantConfig config = config_for("mmrazor_native", true);
+  config.platform_options = {{"no_quantizer_before", "Flatten,fc"}, {"no_quantizer_after", "pool"}};
+  const QuantPlan plan = make_plan(small_graph(), config);
+  EXPECT_EQ(quantized_values(plan), "x conv1 relu6=conv1 conv2 relu fc");
+  EXPECT_EQ(reason_of(plan, "pool"), "redundant behind MaxPool 'pool', which keeps the range");
+  config.platform_options.set("no_quantizer_after", "Fold");
+  EXPECT_NE(message_of([&] { make_plan(small_graph(), config); }).find("there is no 'Fold'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace quench

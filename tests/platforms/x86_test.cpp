@@ -1,0 +1,32 @@
+#include <gtest/gtest.h>
+
+#include "platforms/small_graph.h"
+#include "platforms/zoo_graph.h"
+
+namespace quench {
+namespace {
+
+TEST(X86, CountsOfTheReference) {
+  EXPECT_EQ(counts("x86", "resnet18"), (Counts{30, 21}));
+  EXPECT_EQ(counts("x86", "mobilenet_v2"), (Counts{64, 53}));
+}
+
+TEST(X86, SchemesOfTorch) {
+  const QuantPlan plan = make_plan(small_graph(), config_for("x86", true));
+  EXPECT_EQ(quantized_values(plan), "x relu6 conv2 relu fc");
+  EXPECT_EQ(plan.find("relu6")->scheme.text(), "uint7 affine tensor");
+  EXPECT_EQ(plan.find("relu6")->observer, "histogram");
+  EXPECT_EQ(plan.find("conv1.weight")->scheme.text(), "int8 symmetric channel:0");
+  EXPECT_EQ(plan.find("conv1.weight")->observer, "min_max");
+}
+
+TEST(X86, RefusesActivationsOfTheOtherSign) {
+  QuantConfig config = config_for("x86");
+  config.activation.is_signed = true;
+  const std::string message = message_of([&] { make_plan(small_graph(), config); });
+  EXPECT_NE(message.find("platform 'x86' cannot run"), std::string::npos) << message;
+  EXPECT_NE(message.find("(it takes unsigned ones)"), std::string::npos) << message;
+}
+
+}  // namespace
+}  // namespace quench
