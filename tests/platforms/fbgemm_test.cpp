@@ -17,7 +17,7 @@ TEST(Fbgemm, QuantizesOutputsOfTheModulesThatTorchKnows) {
   EXPECT_EQ(plan.find("x")->scheme.qmax(), 127);  // reduce_range
   EXPECT_EQ(plan.find("x")->scheme.qmin(), 0);
   EXPECT_EQ(plan.find("x")->observer, "histogram");
-  EXPECT_EQ(plan.find("fc.weight")->scheme.text(), "int8 symmetric channel:0");
+  EXPECT_EQ(plan.find("conv1.weight")->scheme.text(), "int8 symmetric channel:0");
   EXPECT_EQ(reason_of(plan, "pool"), "MaxPool 'pool' keeps the scale of its input");
 }
 

@@ -1,14 +1,9 @@
 // Networks of the zoo as graphs, for the counts of platforms.md 4.
 #pragma once
 
-#include <ATen/ATen.h>
-
 #include <ostream>
 
-#include "quench/pass.h"
 #include "quench/platform.h"
-#include "quench/torch.h"
-#include "quench/zoo_net.h"
 
 namespace quench {
 
@@ -20,19 +15,9 @@ struct Counts {
   }
 };
 
-// As traced, BatchNormalization and all: what a platform sees before training.
-inline const Graph& zoo_graph(const std::string& name) {
-  static std::map<std::string, Graph> graphs;
-  auto at = graphs.find(name);
-  if (at == graphs.end()) {
-    ModuleImportOptions options;
-    options.check = false;
-    at = graphs.emplace(name, from_module(make_zoo_model(name), {at::zeros({1, 3, 64, 64})}, options)).first;
-    run_passes(at->second, cleanup_passes());
-    run_passes(at->second, {"eliminate_dropout", "eliminate_identity", "eliminate_dead"});
-  }
-  return at->second;
-}
+// As traced, BatchNormalization and all: what a platform sees before training. In zoo_graph_test.cpp, so that the tests
+// of platforms need no torch header.
+const Graph& zoo_graph(const std::string& name);
 
 inline Counts counts_of(const QuantPlan& plan) { return {plan.count(Role::kActivation), plan.count(Role::kWeight)}; }
 
