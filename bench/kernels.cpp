@@ -29,7 +29,8 @@ struct Row {
   std::string name;
   double tensors;
   Work ours;
-  Work torch;  // empty: LibTorch has none
+  Work torch;          // empty: LibTorch has none
+  bool reads = false;  // and writes next to nothing
 };
 
 struct Data {
@@ -44,10 +45,13 @@ struct Data {
     scales = at::full({64}, 0.02, x.options());
     zeros = at::zeros({64}, x.options());
     int_zeros = at::zeros({64}, x.options().dtype(at::kInt));
+    group_scales = at::full(group.scale_shape(x.sizes().vec()), 0.02, x.options());
+    group_zeros = at::zeros_like(group_scales);
   }
-  Tensor x, dy, last, last_dy, scale, zero, scales, zeros, int_zeros;
-  QScheme tensor = QScheme::parse("int8 symmetric tensor"), channel = QScheme::parse("int8 symmetric channel:1");
-  AffineArgs whole{scale, zero, tensor}, each{scales, zeros, channel};
+  Tensor x, dy, last, last_dy, scale, zero, scales, zeros, int_zeros, group_scales, group_zeros;
+  QScheme tensor = QScheme::parse("int8 symmetric tensor"), channel = QScheme::parse("int8 symmetric channel:1"),
+          group = QScheme::parse("int8 symmetric group:3:16");
+  AffineArgs whole{scale, zero, tensor}, each{scales, zeros, channel}, grouped{group_scales, group_zeros, group};
   Tensor out, dx, ds, dz;
 };
 
@@ -58,6 +62,7 @@ void add_affine(std::vector<Row>& rows, Data& d) {
                   [&] { d.out = at::fake_quantize_per_channel_affine(d.x, d.scales, d.int_zeros, 1, -128, 127); }});
   rows.push_back({"  channels last", 2, [&] { d.out = fake_quantize(d.last, d.each); },
                   [&] { d.out = at::fake_quantize_per_channel_affine(d.last, d.scales, d.int_zeros, 1, -128, 127); }});
+  rows.push_back({"  groups of 16", 2.125, [&] { d.out = fake_quantize(d.x, d.grouped); }, {}});
   rows.push_back({"fake_quantize + mask", 2.25, [&] { fake_quantize_masked(d.x, d.whole, d.out, d.dx); },
                   [&] { at::fake_quantize_per_tensor_affine_cachemask(d.x, 0.02, 0, -128, 127); }});
   rows.push_back({"quantize_codes", 2, [&] { d.out = quantize_codes(d.x, d.whole); }, {}});
@@ -72,6 +77,7 @@ void add_affine(std::vector<Row>& rows, Data& d) {
                     at::_fake_quantize_learnable_per_channel_affine_backward(d.last_dy, d.last, d.scales, d.zeros, 1,
                                                                              -128, 127);
                   }});
+  rows.push_back({"  groups of 16", 3.25, [&] { lsq_backward(d.dy, d.x, d.grouped, d.dx, d.ds, d.dz); }, {}});
 }
 
 void add_learned(std::vector<Row>& rows, Data& d) {
@@ -89,32 +95,47 @@ void add_learned(std::vector<Row>& rows, Data& d) {
 
 // What observers do. `tensors` counts reading alone: a copy reads and writes, so "of copy" may pass 1.
 void add_statistics(std::vector<Row>& rows, Data& d) {
-  rows.push_back({"min_max, tensor", 1, [&] { min_max(d.x, d.tensor, d.ds, d.dz); }, [&] { at::aminmax(d.x); }});
-  rows.push_back({"min_max, channel", 1, [&] { min_max(d.x, d.channel, d.ds, d.dz); },
-                  [&] { at::amin(d.x, {0, 2, 3}), at::amax(d.x, {0, 2, 3}); }});
-  rows.push_back({"  channels last", 1, [&] { min_max(d.last, d.channel, d.ds, d.dz); },
-                  [&] { at::amin(d.last, {0, 2, 3}), at::amax(d.last, {0, 2, 3}); }});
-  rows.push_back({"moments, tensor", 1, [&] { moments(d.x, d.tensor, d.ds, d.dz, d.out); },
-                  [&] { at::std_mean(d.x, true), at::mean(at::abs(d.x)); }});
-  const Tensor low = at::full({1}, -5.5), high = at::full({1}, 5.5), lows = low.expand({64}), highs = high.expand({64});
-  rows.push_back({"histogram, tensor", 1, [=, &d] { quench::histogram(d.x, {d.tensor, low, high, 2048, false}); },
-                  [&] { at::histc(d.x, 2048, -5.5, 5.5); }});
-  rows.push_back(
-      {"histogram, channel", 1, [=, &d] { quench::histogram(d.x, {d.channel, lows, highs, 2048, false}); }, {}});
+  const auto add = [&](const char* name, const Work& ours, const Work& torch = {}) {
+    rows.push_back({name, 1, ours, torch, true});
+  };
+  add("min_max, tensor", [&] { min_max(d.x, d.tensor, d.ds, d.dz); }, [&] { at::aminmax(d.x); });
+  add(
+      "min_max, channel", [&] { min_max(d.x, d.channel, d.ds, d.dz); },
+      [&] { at::amin(d.x, {0, 2, 3}), at::amax(d.x, {0, 2, 3}); });
+  add(
+      "  channels last", [&] { min_max(d.last, d.channel, d.ds, d.dz); },
+      [&] { at::amin(d.last, {0, 2, 3}), at::amax(d.last, {0, 2, 3}); });
+  add("  groups of 16", [&] { min_max(d.x, d.group, d.ds, d.dz); });
+  add(
+      "moments, tensor", [&] { moments(d.x, d.tensor, d.ds, d.dz, d.out); },
+      [&] { at::std_mean(d.x, true), at::mean(at::abs(d.x)); });
+  add("moments, channel", [&] { moments(d.x, d.channel, d.ds, d.dz, d.out); });
+  add("  channels last", [&] { moments(d.last, d.channel, d.ds, d.dz, d.out); });
+  const Tensor low = at::full({1}, -5.5, d.x.options()), high = -low, lows = low.expand({64}),
+               highs = high.expand({64});
+  add(
+      "histogram, tensor", [=, &d] { quench::histogram(d.x, {d.tensor, low, high, 2048, false}); },
+      [&] { at::histc(d.x, 2048, -5.5, 5.5); });
+  add("histogram, channel", [=, &d] { quench::histogram(d.x, {d.channel, lows, highs, 2048, false}); });
+  add("  channels last", [=, &d] { quench::histogram(d.last, {d.channel, lows, highs, 2048, false}); });
+}
+
+void add_searches(std::vector<Row>& rows, Data& d) {
   const std::vector<float> least{-5.5F}, greatest{5.5F};
-  const Tensor counts = quench::histogram(d.x, {d.tensor, low, high, 2048, false});
-  rows.push_back(
-      {"search, 95 on tensor", 1, [=, &d] { quench::search_range(d.x, {d.tensor, least, greatest, 2.0, 95}); }, {}});
-  rows.push_back({"  p = 2.4", 1, [=, &d] { quench::search_range(d.x, {d.tensor, least, greatest, 2.4, 95}); }, {}});
+  for (const double p : {2.0, 2.4})
+    rows.push_back({p == 2.0 ? "search, 95 on tensor" : "  p = 2.4",
+                    1,
+                    [=, &d] { quench::search_range(d.x, {d.tensor, least, greatest, p, 95}); },
+                    {}});
+  rows.push_back({"step_errors, 5", 1, [&] { step_errors(d.x, quench::StepErrorArgs{.first = 2, .count = 5}); }, {}});
+  if (d.x.is_cuda()) return;  // a histogram is searched on the CPU
   const QScheme affine = QScheme::parse("uint8 affine tensor");
-  rows.push_back({"search, histogram",
-                  1,
-                  [=] { quench::search_histogram({counts, least, greatest}, {affine, least, greatest, 2.0, 95}); },
-                  {}});
-  rows.push_back({"  p = 2.4",
-                  1,
-                  [=] { quench::search_histogram({counts, least, greatest}, {affine, least, greatest, 2.4, 95}); },
-                  {}});
+  const Tensor low = at::full({1}, -5.5), counts = quench::histogram(d.x, {d.tensor, low, -low, 2048, false});
+  for (const double p : {2.0, 2.4})
+    rows.push_back({p == 2.0 ? "search, histogram" : "  p = 2.4",
+                    1,
+                    [=] { quench::search_histogram({counts, least, greatest}, {affine, least, greatest, p, 95}); },
+                    {}});
 }
 
 // On CUDA several launches in a row, so that the wait at the end does not count.
@@ -138,50 +159,64 @@ double median(std::vector<double> times) {
 
 constexpr int kWarm = 5;  // rounds until the allocator has settled
 
-// Kernel, copy and LibTorch take turns, so that a noisy neighbour meets all three.
+// Kernel, copy, a sum (the least that reads all) and LibTorch's operator take turns, so that a noisy neighbour meets
+// all of them.
 void measure(const Row& row, Data& d, int rounds) {
   const bool cuda = d.x.is_cuda();
-  std::vector<double> ours, copies, torch;
+  std::vector<double> ours, copies, reads, torch;
   Tensor copy = at::empty_like(d.x);
   for (int round = 0; round < rounds + kWarm; ++round) {
     const double a = milliseconds(row.ours, cuda), b = milliseconds([&] { copy.copy_(d.x); }, cuda),
-                 c = row.torch ? milliseconds(row.torch, cuda) : 0.0;
+                 c = row.reads ? milliseconds([&] { at::sum(d.x); }, cuda) : 0.0,
+                 e = row.torch ? milliseconds(row.torch, cuda) : 0.0;
     if (round < kWarm) continue;
     ours.push_back(a);
     copies.push_back(b);
-    torch.push_back(c);
+    reads.push_back(c);
+    torch.push_back(e);
   }
   const double bytes = 4.0 * static_cast<double>(d.x.numel());
   const double speed = row.tensors * bytes / median(ours) / 1e6, copy_speed = 2.0 * bytes / median(copies) / 1e6;
-  std::printf("%-24s%9.3f%9.3f%9.1f%8.2f%10.3f", row.name.c_str(), *std::min_element(ours.begin(), ours.end()),
-              median(ours), speed, speed / copy_speed, median(copies));
+  std::printf("%-24s%9.3f%9.3f%9.1f%8.2f", row.name.c_str(), *std::min_element(ours.begin(), ours.end()), median(ours),
+              speed, speed / copy_speed);
+  if (row.reads)
+    std::printf("%8.2f", median(reads) / median(ours));
+  else
+    std::printf("%8s", "-");
+  std::printf("%10.3f", median(copies));
   if (row.torch)
     std::printf("%10.3f%8.2f\n", median(torch), median(torch) / median(ours));
   else
     std::printf("%10s%8s\n", "-", "-");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const bool cuda = argc > 1 && std::strcmp(argv[argc - 1], "--cuda") == 0;
-  if (argc - (cuda ? 1 : 0) < 2) {
-    std::fprintf(stderr, "usage: %s THREADS [ROUNDS] [--cuda]\n", argv[0]);
-    return 1;
-  }
-  quench::keep_large_blocks();
-  const int threads = std::atoi(argv[1]), rounds = argc - (cuda ? 1 : 0) > 2 ? std::atoi(argv[2]) : 15;
-  at::set_num_threads(threads);
-  const c10::InferenceMode no_grad;
+void measure_all(bool cuda, int threads, int rounds) {
   Data data(cuda ? at::kCUDA : at::kCPU);
   std::vector<Row> rows;
   add_affine(rows, data);
   add_learned(rows, data);
-  if (!cuda) add_statistics(rows, data);
+  add_statistics(rows, data);
+  add_searches(rows, data);
   std::printf("%dx64x112x112 float32, %s\n", cuda ? 128 : 16,
               cuda ? "CUDA" : (std::to_string(threads) + " threads, " + quench::kernel_isa()).c_str());
-  std::printf("%-24s%9s%9s%9s%8s%10s%10s%8s\n", "kernel", "best ms", "ms", "GB/s", "of copy", "copy ms", "torch ms",
-              "faster");
+  std::printf("%-24s%9s%9s%9s%8s%8s%10s%10s%8s\n", "kernel", "best ms", "ms", "GB/s", "of copy", "of sum", "copy ms",
+              "torch ms", "faster");
   for (const Row& row : rows) measure(row, data, rounds);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool cuda = argc > 1 && std::strcmp(argv[argc - 1], "--cuda") == 0;
+  const int numbers = argc - 1 - (cuda ? 1 : 0);
+  const int threads = numbers > 0 ? std::atoi(argv[1]) : 0, rounds = numbers > 1 ? std::atoi(argv[2]) : 15;
+  if (numbers > 2 || threads < 1 || rounds < 1) {
+    std::fprintf(stderr, "usage: %s THREADS [ROUNDS] [--cuda]; both numbers are at least 1\n", argv[0]);
+    return 1;
+  }
+  quench::keep_large_blocks();
+  at::set_num_threads(threads);
+  const c10::InferenceMode no_grad;
+  measure_all(cuda, threads, rounds);
   return 0;
 }

@@ -1,57 +1,31 @@
 // kernels/affine.h on CUDA, element by element.
-#include "kernels/cuda_each.cuh"
+#include "kernels/cuda_map.cuh"
 #include "kernels/cuda_table.h"
 
 namespace quench {
 namespace {
 
 struct FakeQuantize {
-  const float* x;
-  float* y;
   bool divide;
-  template <int V, class Walk>
-  __device__ void run(Walk& walk, std::int64_t i) const {
-    const auto in = load<V>(x, i);
-    Pack<float, V> out;
-#pragma unroll
-    for (int k = 0; k < V; ++k, walk.next()) {
-      const Affine& a = walk.affine();
-      out.v[k] = nearest_step(in_steps(in.v[k], a, divide), a.steps) * a.scale;
-    }
-    store<V>(y, i, out);
+  __device__ float operator()(const Affine& a, float x) const {
+    return nearest_step(in_steps(x, a, divide), a.steps) * a.scale;
   }
 };
 
 struct Codes {
-  const float* x;
-  std::int32_t* q;
   bool divide;
-  template <int V, class Walk>
-  __device__ void run(Walk& walk, std::int64_t i) const {
-    const auto in = load<V>(x, i);
-    Pack<std::int32_t, V> out;
-#pragma unroll
-    for (int k = 0; k < V; ++k, walk.next()) {
-      const Affine& a = walk.affine();
-      out.v[k] = code_of(in_steps(in.v[k], a, divide), a.steps, walk.zero_point());
-    }
-    store<V>(q, i, out);
+  __device__ std::int32_t operator()(const Channel& c, float x) const {
+    return code_of(in_steps(x, c, divide), c.steps, c.zero_point);
   }
 };
 
 struct Dequantize {
-  const std::int32_t* q;
-  float* y;
-  template <int V, class Walk>
-  __device__ void run(Walk& walk, std::int64_t i) const {
-    const auto in = load<V>(q, i);
-    Pack<float, V> out;
-#pragma unroll
-    for (int k = 0; k < V; ++k, walk.next()) out.v[k] = step_of_code(in.v[k], walk.zero_point()) * walk.affine().scale;
-    store<V>(y, i, out);
+  __device__ float operator()(const Channel& c, std::int32_t q) const {
+    return step_of_code(q, c.zero_point) * c.scale;
   }
 };
 
+// Two results, so that it is no map().
 struct Masked {
   const float* x;
   float* y;
@@ -64,7 +38,7 @@ struct Masked {
     Pack<bool, V> inside;
 #pragma unroll
     for (int k = 0; k < V; ++k, walk.next()) {
-      const Affine& a = walk.affine();
+      const Affine& a = walk.channel();
       const float v = in_steps(in.v[k], a, divide);
       out.v[k] = nearest_step(v, a.steps) * a.scale;
       inside.v[k] = in_range(v, a.steps);
@@ -75,33 +49,20 @@ struct Masked {
 };
 
 struct MaskedGradient {
-  const float* dy;
-  const bool* mask;
-  float* dx;
-  template <int V, class Walk>
-  __device__ void run(Walk&, std::int64_t i) const {
-    const auto in = load<V>(dy, i);
-    const auto inside = load<V>(mask, i);
-    Pack<float, V> out;
-#pragma unroll
-    for (int k = 0; k < V; ++k) out.v[k] = inside.v[k] ? in.v[k] : 0.0F;
-    store<V>(dx, i, out);
-  }
+  __device__ float operator()(const Affine&, float dy, bool inside) const { return inside ? dy : 0.0F; }
 };
 
 }  // namespace
 
 void cuda_fake_quantize(const AffineView& view, const float* x, float* y) {
-  each(view, FakeQuantize{x, y, view.divide}, aligned(x) && aligned(y));
+  map(view, FakeQuantize{view.divide}, y, Memory{x});
 }
 
 void cuda_codes(const AffineView& view, const float* x, std::int32_t* q) {
-  each(view, Codes{x, q, view.divide}, aligned(x) && aligned(q));
+  map(view, Codes{view.divide}, q, Memory{x});
 }
 
-void cuda_dequantize(const AffineView& view, const std::int32_t* q, float* y) {
-  each(view, Dequantize{q, y}, aligned(q) && aligned(y));
-}
+void cuda_dequantize(const AffineView& view, const std::int32_t* q, float* y) { map(view, Dequantize{}, y, Memory{q}); }
 
 void cuda_masked(const AffineView& view, const float* x, float* y, bool* mask) {
   each(view, Masked{x, y, mask, view.divide}, aligned(x) && aligned(y) && aligned(mask));
@@ -111,7 +72,7 @@ void cuda_masked(const AffineView& view, const float* x, float* y, bool* mask) {
 void cuda_masked_gradient(std::int64_t count, const float* dy, const bool* mask, float* dx) {
   AffineView view{1, 1, count};
   view.scale = view.zero_point = dy;
-  each(view, MaskedGradient{dy, mask, dx}, aligned(dy) && aligned(mask) && aligned(dx));
+  map(view, MaskedGradient{}, dx, Memory{dy}, Memory{mask});
 }
 
 }  // namespace quench

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 struct CUstream_st;  // cudaStream_t is a pointer to it
 
@@ -27,5 +28,8 @@ class CudaScratch {
 
 // Throws where `code` (a cudaError_t) is not success.
 void check_cuda(int code, const char* what);
+
+// The size of a grid. Throws where CUDA takes no grid as large.
+unsigned cuda_grid(std::int64_t blocks, const char* what);
 
 }  // namespace quench

@@ -9,20 +9,14 @@ namespace {
 
 struct Nothing {};
 
-// A NaN makes both ends NaN.
+// A NaN makes both ends NaN: it is taken like a lesser one, and never left.
 struct Ends {
   float low, high;
-  bool nan;
-  __device__ static Ends none() { return {INFINITY, -INFINITY, false}; }
-  __device__ void add(float v) {
-    low = v < low ? v : low;
-    high = v > high ? v : high;
-    nan = nan || v != v;
-  }
+  __device__ static Ends none() { return {INFINITY, -INFINITY}; }
+  __device__ void add(float v) { merge({v, v}); }
   __device__ void merge(const Ends& other) {
-    low = other.low < low ? other.low : low;
-    high = other.high > high ? other.high : high;
-    nan = nan || other.nan;
+    low = other.low < low || other.low != other.low ? other.low : low;
+    high = other.high > high || other.high != other.high ? other.high : high;
   }
 };
 
@@ -46,22 +40,23 @@ template <class Gathered>
 struct Gather {
   using State = Gathered;
   using Part = Gathered;
+  static constexpr int kUnroll = 4, kBlocks = 6;
   const float* x;
   __device__ static Nothing context(const AffineView&, std::int64_t) { return {}; }
   __device__ static Part part(const State& state) { return state; }
-  template <int V>
-  __device__ void run(Nothing, std::int64_t i, State& state) const {
+  template <int V, class Lanes>
+  __device__ void run(Lanes& lanes, std::int64_t i) const {
     const auto in = load<V>(x, i);
 #pragma unroll
-    for (int k = 0; k < V; ++k) state.add(in.v[k]);
+    for (int k = 0; k < V; ++k) lanes.state(k).add(in.v[k]);
   }
 };
 
 struct ToEnds {
   float *min, *max;
   __device__ void operator()(std::int64_t channel, const Ends& ends) const {
-    min[channel] = ends.nan ? NAN : ends.low;
-    max[channel] = ends.nan ? NAN : ends.high;
+    min[channel] = ends.low;
+    max[channel] = ends.high;
   }
 };
 
@@ -80,6 +75,7 @@ constexpr std::int64_t kHistogramChunk = 65536;
 constexpr int kSharedBins = 8192;
 
 // A block a chunk of a run, with counts of its own in shared memory.
+template <int V>
 __global__ void histogram_runs_kernel(const AffineView view, const float* x, const CudaBins bins, std::int64_t cuts,
                                       Count* counts) {
   extern __shared__ unsigned mine[];
@@ -89,14 +85,26 @@ __global__ void histogram_runs_kernel(const AffineView view, const float* x, con
   const Bins range = bins_over(bins.low[channel], bins.high[channel], bins.count);
   const std::int64_t begin = blockIdx.x % cuts * kHistogramChunk, left = view.inner - begin;
   const std::int64_t count = left < kHistogramChunk ? left : kHistogramChunk, start = row * view.inner + begin;
-  for (std::int64_t k = threadIdx.x; k < count; k += kThreads) {
-    const float v = x[start + k];
-    const int bin = bin_of(bins.absolute ? absolute(v) : v, range);
-    if (bin >= 0) atomicAdd(&mine[bin], 1U);
+#pragma unroll 2
+  for (std::int64_t i = threadIdx.x * V; i < count; i += kThreads * V) {
+    const auto in = load<V>(x, start + i);
+#pragma unroll
+    for (int k = 0; k < V; ++k) {
+      const int bin = bin_of(bins.absolute ? absolute(in.v[k]) : in.v[k], range);
+      if (bin >= 0) atomicAdd(&mine[bin], 1U);
+    }
   }
   __syncthreads();
   for (int k = threadIdx.x; k < bins.count; k += kThreads)
     if (mine[k] != 0) atomicAdd(&counts[channel * bins.count + k], static_cast<Count>(mine[k]));
+}
+
+template <int V>
+void launch_histogram_runs(const AffineView& view, const float* x, const CudaBins& bins, Count* counts) {
+  const std::int64_t cuts = parts_of(view.inner, kHistogramChunk);
+  const unsigned grid = cuda_grid(view.outer * view.channels * cuts, "a histogram");
+  const std::size_t shared = static_cast<std::size_t>(bins.count) * sizeof(unsigned);
+  histogram_runs_kernel<V><<<grid, kThreads, shared, cuda_stream()>>>(view, x, bins, cuts, counts);
 }
 
 // Short runs or many bins: straight into memory.
@@ -131,16 +139,16 @@ void cuda_histogram(const AffineView& view, const float* x, const CudaBins& bins
   const CudaScratch scratch(static_cast<std::size_t>(cells) * sizeof(Count));
   auto* whole = scratch.as<Count>();
   check_cuda(cudaMemsetAsync(whole, 0, static_cast<std::size_t>(cells) * sizeof(Count), cuda_stream()), "a memset");
-  const std::int64_t cuts = (view.inner + kHistogramChunk - 1) / kHistogramChunk;
   if (size_of(view) > 0 && view.inner >= bins.count && bins.count <= kSharedBins) {
-    const auto units = static_cast<unsigned>(view.outer * view.channels * cuts);
-    histogram_runs_kernel<<<units, kThreads, static_cast<std::size_t>(bins.count) * sizeof(unsigned), cuda_stream()>>>(
-        view, x, bins, cuts, whole);
+    if (aligned(x) && view.inner % 4 == 0)
+      launch_histogram_runs<4>(view, x, bins, whole);
+    else
+      launch_histogram_runs<1>(view, x, bins, whole);
   } else if (size_of(view) > 0) {
     histogram_any_kernel<<<blocks_for(size_of(view), kThreads), kThreads, 0, cuda_stream()>>>(view, x, bins, whole);
   }
-  to_double_kernel<<<static_cast<unsigned>((cells + kThreads - 1) / kThreads), kThreads, 0, cuda_stream()>>>(
-      whole, cells, counts);
+  const unsigned grid = cuda_grid(parts_of(cells, kThreads), "a histogram");
+  to_double_kernel<<<grid, kThreads, 0, cuda_stream()>>>(whole, cells, counts);
   check_cuda(cudaGetLastError(), "a histogram");
 }
 

@@ -20,6 +20,12 @@ void check_cuda(int code, const char* what) {
   QUENCH_CHECK(code == cudaSuccess, what, " failed on CUDA: ", cudaGetErrorString(static_cast<cudaError_t>(code)));
 }
 
+unsigned cuda_grid(std::int64_t blocks, const char* what) {
+  QUENCH_CHECK(blocks <= 0x7fffffff, what, " needs ", blocks,
+               " blocks; CUDA takes 2^31 - 1: work on part of the tensor");
+  return static_cast<unsigned>(blocks);
+}
+
 }  // namespace quench
 
 #else

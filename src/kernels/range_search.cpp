@@ -11,7 +11,7 @@
 #include "kernels/candidates.h"
 #include "kernels/entries.h"
 #include "kernels/simd.h"
-#include "kernels/statistics.h"
+#include "kernels/statistics_cuda.h"
 #include "kernels/walk.h"
 
 namespace quench {
@@ -152,6 +152,17 @@ class EntrySearch {
   Trial best_{std::numeric_limits<int>::max(), 0, 0, {}, std::numeric_limits<double>::infinity()};
 };
 
+#ifdef QUENCH_WITH_CUDA
+// CUDA squares in float64, but raises to other powers in float32: as fits_float(), where no step is below 2^-24.
+bool fits_cuda(const SearchArgs& args) {
+  if (!args.scheme.is_int()) return false;
+  if (args.power == 1.0 || args.power == 2.0) return true;
+  for (std::size_t c = 0; c < args.min.size() && c < args.max.size(); ++c)
+    if (args.power * std::log2(std::max(-args.min[c], args.max[c])) > 120) return false;
+  return args.power <= 4;
+}
+#endif
+
 SearchArgs in_entry_order(const SearchArgs& args, const at::Tensor& x) {
   const auto moved = [&](const std::vector<float>& values) {
     const at::Tensor rows = from_scale_order(at::tensor(values), x, args.scheme).contiguous();
@@ -164,6 +175,9 @@ SearchArgs in_entry_order(const SearchArgs& args, const at::Tensor& x) {
 }  // namespace
 
 RangeSearch search_range(const at::Tensor& x, const SearchArgs& args) {
+#ifdef QUENCH_WITH_CUDA
+  if (x.is_cuda() && fits_cuda(args)) return search_range_on_cuda(x, args);
+#endif
   const at::Tensor rows = entry_rows(laid_out(x, args.scheme), args.scheme);
   const std::int64_t entries = rows.size(0), length = rows.size(1);
   check_search(args, entries);

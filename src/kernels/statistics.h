@@ -46,7 +46,8 @@ struct SearchArgs {
   double power = 2.0;
   int candidates = 95;
 };
-// On the tensor itself: MQBench's result exactly, with candidates given up as soon as they cannot win.
+// On the tensor itself: MQBench's result exactly, with candidates given up as soon as they cannot win. What lies on
+// CUDA is searched there; fp8 and powers that float32 does not hold are copied to the CPU.
 RangeSearch search_range(const at::Tensor& x, const SearchArgs& args);
 RangeSearch search_range_ref(const at::Tensor& x, const SearchArgs& args);
 // On a fine histogram (float64, {entries, bins}) over [low, high] of each entry. Counts are spread evenly over

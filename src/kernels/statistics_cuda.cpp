@@ -5,8 +5,13 @@
 #include <ATen/ATen.h>
 #include <c10/core/DeviceGuard.h>
 
+#include <limits>
+
+#include "kernels/candidates.h"
+#include "kernels/cuda_search.h"
 #include "kernels/cuda_statistics.h"
 #include "kernels/entries.h"
+#include "kernels/step_errors.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -69,6 +74,46 @@ at::Tensor histogram_on_cuda(const at::Tensor& x, const HistogramArgs& args) {
                  {low.const_data_ptr<float>(), high.const_data_ptr<float>(), args.bins, args.absolute},
                  counts.mutable_data_ptr<double>());
   return to_scale_order(counts, x, args.scheme);
+}
+
+namespace {
+
+template <class T>
+std::vector<T> in_scale_order(const at::Tensor& entries, const Laid& laid) {
+  const at::Tensor ordered = laid.shaped(entries).cpu().contiguous();
+  const auto* data = ordered.const_data_ptr<T>();
+  return {data, data + ordered.numel()};
+}
+
+}  // namespace
+
+RangeSearch search_range_on_cuda(const at::Tensor& x, const SearchArgs& args) {
+  const Laid laid(x, args.scheme);
+  check_search(args, laid.view.channels);
+  const auto ends = [&](const std::vector<float>& of) {
+    return from_scale_order(at::tensor(of), x, args.scheme).contiguous().to(x.device());
+  };
+  const at::Tensor min = ends(args.min), max = ends(args.max), best_min = min.clone(), best_max = max.clone();
+  const at::Tensor least = laid.result(at::kDouble).fill_(std::numeric_limits<double>::infinity());
+  const CudaRanges ranges{min.const_data_ptr<float>(), max.const_data_ptr<float>(), best_min.mutable_data_ptr<float>(),
+                          best_max.mutable_data_ptr<float>(), least.mutable_data_ptr<double>()};
+  const ScaleRule rule = rule_of(args.scheme);
+  for (int k = 0; k < args.candidates; ++k)
+    cuda_try_range(laid.view, laid.data.const_data_ptr<float>(), {rule, args.power, shrink_factor(k)}, ranges);
+  const at::Tensor mean = least / static_cast<double>(laid.view.outer * laid.view.inner);
+  return {in_scale_order<float>(best_min, laid), in_scale_order<float>(best_max, laid),
+          in_scale_order<double>(mean, laid)};
+}
+
+std::vector<double> step_errors_on_cuda(const at::Tensor& x, const StepErrorArgs& args) {
+  const QScheme whole;
+  const Laid laid(x, whole);
+  const at::Tensor sums = at::empty({args.count}, x.options().dtype(at::kDouble));
+  for (int k = 0; k < args.count; ++k)
+    cuda_step_error(laid.view.inner, laid.data.const_data_ptr<float>(), step_errors_of(args, args.first + k),
+                    sums.mutable_data_ptr<double>() + k);
+  const at::Tensor found = sums.cpu();
+  return {found.const_data_ptr<double>(), found.const_data_ptr<double>() + args.count};
 }
 
 }  // namespace quench

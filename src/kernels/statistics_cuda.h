@@ -9,5 +9,8 @@ void min_max_on_cuda(const at::Tensor& x, const QScheme& scheme, at::Tensor& min
 void moments_on_cuda(const at::Tensor& x, const QScheme& scheme, at::Tensor& sum, at::Tensor& squares,
                      at::Tensor& absolute);
 at::Tensor histogram_on_cuda(const at::Tensor& x, const HistogramArgs& args);
+// Every candidate in full, a pass over the data each. Integer formats.
+RangeSearch search_range_on_cuda(const at::Tensor& x, const SearchArgs& args);
+std::vector<double> step_errors_on_cuda(const at::Tensor& x, const StepErrorArgs& args);
 
 }  // namespace quench

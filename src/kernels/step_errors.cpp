@@ -1,15 +1,18 @@
-#include <ATen/ATen.h>
+#include "kernels/step_errors.h"
 
-#include <cmath>
+#include <ATen/ATen.h>
 
 #include "kernels/entries.h"
 #include "kernels/simd.h"
-#include "kernels/statistics.h"
+#include "kernels/statistics_cuda.h"
 #include "kernels/walk.h"
 
 namespace quench {
 
 std::vector<double> step_errors(const at::Tensor& x, const StepErrorArgs& args) {
+#ifdef QUENCH_WITH_CUDA
+  if (x.is_cuda()) return step_errors_on_cuda(x, args);
+#endif
   // Data that needs steps of 2^40 may have errors without a square in float32.
   if (args.first < -40) return step_errors_ref(x, args);
   constexpr std::int64_t kBlock = 8192;  // stays in the nearest cache for all steps
@@ -21,11 +24,7 @@ std::vector<double> step_errors(const at::Tensor& x, const StepErrorArgs& args) 
     for (std::int64_t unit = first * count; unit < last * count; ++unit) {
       const std::int64_t at = unit / count * kBlock;
       const auto exponent = static_cast<int>(args.first + unit % count);
-      const StepErrors by{std::ldexp(1.0F, -exponent),
-                          std::ldexp(1.0F, exponent),
-                          {args.qmin, args.qmax},
-                          args.rounding,
-                          args.clamp_first};
+      const StepErrors by = step_errors_of(args, exponent);
       parts[static_cast<std::size_t>(unit)] =
           simd().statistics.step_error(data + at, std::min(kBlock, length - at), by);
     }

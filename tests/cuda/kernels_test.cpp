@@ -48,10 +48,22 @@ struct Both {
   AffineArgs args{scale, zero, s.scheme, by}, cuda_args{cuda_scale, cuda_zero, s.scheme, by};
 };
 
+// Large enough for loops in which a thread keeps its channels, with and without a multiple of four of them.
+std::vector<Setting> all_settings() {
+  std::vector<Setting> all = settings();
+  const QScheme channel = QScheme::parse("uint8 affine channel:1");
+  all.push_back({"large, channels last", channels_last({8, 48, 40, 40}), channel});
+  all.push_back({"large, odd channels last", channels_last({8, 37, 50, 50}), channel});
+  all.push_back({"large, long runs", numbers({8, 48, 40, 40}), channel});
+  all.push_back({"large, short runs", numbers({1600, 48, 3, 3}), channel});
+  all.push_back({"many groups", numbers({512, 1024}), QScheme::parse("int4 affine group:1:64")});
+  return all;
+}
+
 template <class Body>
 void everywhere(const Body& body) {
   at::manual_seed(1);
-  for (const Setting& s : settings())
+  for (const Setting& s : all_settings())
     for (const QuantizeBy by : {QuantizeBy::kReciprocal, QuantizeBy::kDivision})
       for (const bool odd : {false, true}) {
         if (odd && !s.x.is_contiguous()) continue;
