@@ -8,6 +8,7 @@
 #include "deploy/onnx_encode.h"
 #include "graph/tensor_types.h"
 #include "quench/error.h"
+#include "quench/op.h"
 
 namespace quench {
 namespace {
@@ -147,6 +148,18 @@ void GraphEncoder::encode_attributes(const Node& node, NodeProto& proto) const {
   }
 }
 
+// The inputs that an importer would take for parameters though they are none any more: a learned scale that was frozen.
+std::string fixed_inputs(const Node& node) {
+  const OpEntry* entry = OpRegistry::instance().find(node.op());
+  std::string fixed;
+  if (!entry || !entry->traits.learned_slots) return fixed;
+  for (const int slot : entry->traits.learned_slots(node)) {
+    const Value* value = node.input(slot);
+    if (value && value->is_constant() && !value->is_parameter()) fixed += concat(fixed.empty() ? "" : " ", slot);
+  }
+  return fixed;
+}
+
 void GraphEncoder::encode_node(const Node& node, GraphProto& proto) const {
   NodeProto& to = *proto.add_node();
   const std::string domain = domain_of(node.op());
@@ -164,6 +177,7 @@ void GraphEncoder::encode_node(const Node& node, GraphProto& proto) const {
   };
   for (const auto& [key, value] : node.metadata) add_metadata(key, value);
   if (node.frozen) add_metadata("quench.frozen", "1");
+  if (const std::string fixed = fixed_inputs(node); !fixed.empty()) add_metadata("quench.fixed_inputs", fixed);
 }
 
 // What a body hands out must be made in it: an outer value goes through an Identity.

@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "fake_quant/node_attributes.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
 #include "quench/op.h"
@@ -71,8 +72,18 @@ OpTraits fake_quant_traits() {
 
 }  // namespace
 
-FakeQuantSpec fake_quant_spec(const Node& node) {
+bool is_node_attribute(const std::string& name) {
   static const std::set<std::string> own = {"algorithm", "role", "scheme", "quantize_by", "observe", "quantize"};
+  return own.contains(name);
+}
+
+void check_option_names(const std::string& algorithm, const std::vector<OptionInfo>& options) {
+  for (const OptionInfo& option : options)
+    QUENCH_CHECK(!is_node_attribute(option.name), "fake quantizer '", algorithm, "' declares the option '", option.name,
+                 "', which every quantizer's node has as an attribute; give it another name");
+}
+
+FakeQuantSpec fake_quant_spec(const Node& node) {
   return with_context([&] { return concat("at ", node.where()); },
                       [&] {
                         FakeQuantSpec spec;
@@ -81,7 +92,7 @@ FakeQuantSpec fake_quant_spec(const Node& node) {
                         spec.role = role_from_name(node.get_string("role", "activation"));
                         spec.by = quantize_by_from_name(node.get_string("quantize_by", "reciprocal"));
                         for (const auto& [name, attr] : node.attrs)
-                          if (!own.contains(name)) spec.options.set(name, option_of(name, attr, node));
+                          if (!is_node_attribute(name)) spec.options.set(name, option_of(name, attr, node));
                         return spec;
                       });
 }

@@ -1,6 +1,8 @@
 #include "import/onnx_finish.h"
 
 #include <functional>
+#include <set>
+#include <sstream>
 
 #include "import/onnx_types.h"
 #include "quench/error.h"
@@ -45,14 +47,26 @@ void refuse(const Unsupported& unsupported) {
        " not supported: ", list, ". `quench list ops` shows those that are");
 }
 
+// Numbers of inputs that do not learn though they could: what the exporter noted, taken off the node.
+std::set<std::string> fixed_inputs(Node& node) {
+  std::set<std::string> slots;
+  const auto noted = node.metadata.find("quench.fixed_inputs");
+  if (noted == node.metadata.end()) return slots;
+  std::istringstream words(noted->second);
+  for (std::string slot; words >> slot;) slots.insert(slot);
+  node.metadata.erase(noted);
+  return slots;
+}
+
 void mark_parameters(Graph& graph) {
   for (const auto& node : graph.nodes()) {
     for_each_body(*node, mark_parameters);
     const OpEntry* entry = OpRegistry::instance().find(node->op());
     if (!entry) continue;
     const OpTraits& traits = entry->traits;
+    const std::set<std::string> fixed = fixed_inputs(*node);
     for (const int slot : traits.learned_slots ? traits.learned_slots(*node) : traits.parameter_slots) {
-      Value* value = node->input(slot);
+      Value* value = fixed.contains(std::to_string(slot)) ? nullptr : node->input(slot);
       if (value && value->is_constant() && is_floating(value->dtype())) value->set_parameter(true);
     }
   }

@@ -185,6 +185,20 @@ TEST(FakeQuantNode, WantsConstantsForItsState) {
   EXPECT_THROW(executor.run({RtValue(sample({1, 3, 8, 8})), RtValue(at::ones({}))}), Error);
 }
 
+// What was frozen stays frozen, tensor by tensor; the weight too.
+TEST(FakeQuantNode, AFrozenTensorStaysFrozenInTheFile) {
+  Graph graph = conv_relu();
+  insert_fake_quant(graph, graph.value("x"), spec_of("lsq", "uint8 affine tensor"), {.quantize = true});
+  insert_fake_quant(graph, graph.value("conv.weight"), spec_of("lsq", "int8 symmetric tensor", Role::kWeight));
+  for (const char* name : {"x.fq.scale", "conv.weight"}) graph.value(name).set_parameter(false);
+  const Graph again = import_onnx_bytes(export_onnx_bytes(graph));
+  EXPECT_EQ(to_text(again), to_text(graph));
+  EXPECT_FALSE(again.value("x.fq.scale").is_parameter());
+  EXPECT_FALSE(again.value("conv.weight").is_parameter());
+  EXPECT_TRUE(again.value("conv.weight.fq.scale").is_parameter());
+  EXPECT_TRUE(import_onnx_bytes(export_onnx_bytes(again)).find_node("x.fq")->metadata.empty());
+}
+
 // A plug-in that is not there: the file can be read and looked at, not run.
 TEST(FakeQuantNode, OfAnUnknownAlgorithmCanBeRead) {
   Graph graph = quantized(spec_of("fixed", "uint8 symmetric tensor"));
