@@ -15,9 +15,6 @@
 
 namespace quench {
 
-// How the error that quantizing adds to each layer's mean is taken out again.
-enum class BiasCorrection : std::uint8_t { kNone, kFast, kSequential };
-
 // What reads a key that this version only keeps.
 enum class JobStage : std::uint8_t { kTrace, kQuantize, kReconstruct, kTrain, kDeploy };
 
@@ -71,8 +68,6 @@ std::string to_yaml(const JobConfig& job);
 // Throws when the config asks for something in this stage that is not built, and names the keys.
 void refuse_unbuilt(const JobConfig& job, JobStage stage);
 
-const char* name_of(JobStage stage);        // "trace", "quantize", "reconstruct", "train", "deploy"
-const char* name_of(BiasCorrection which);  // "none", "fast", "sequential"
-BiasCorrection bias_correction_from_name(const std::string& name);
+const char* name_of(JobStage stage);  // "trace", "quantize", "reconstruct", "train", "deploy"
 
 }  // namespace quench

@@ -35,12 +35,14 @@ struct Platform {
   bool fixed_schemes = false;             // only the observers may be changed (NNIE)
   bool has_parity = true;                 // re-creates a reference implementation, and takes `parity`
   QuantizeBy by = QuantizeBy::kReciprocal;
-  bool int32_bias = false;            // the target computes with the bias in int32 at s_x * s_w, and so do we
-  std::string requantize = "float";   // the target's integer arithmetic: docs/numerics.md
-  std::string product;                // what deployment writes: platforms.md 5
-  std::vector<OpChain> groups;        // chains of operators that count as one layer; see standard_groups()
-  std::vector<std::string> weighted;  // operators whose constant weight is quantized
-  std::vector<OptionInfo> options;    // of the platform itself
+  bool int32_bias = false;           // the target computes with the bias in int32 at s_x * s_w, and so do we
+  std::string requantize = "float";  // the target's integer arithmetic: docs/numerics.md
+  BiasCorrection bias_correction = BiasCorrection::kNone;  // where the user does not say; off under parity
+  bool equalize = false;                                   // the same
+  std::string product;                                     // what deployment writes: platforms.md 5
+  std::vector<OpChain> groups;                    // chains of operators that count as one layer; see standard_groups()
+  std::vector<std::string> weighted;              // operators whose constant weight is quantized
+  std::vector<OptionInfo> options;                // of the platform itself
   void (*annotate)(PlanBuilder& plan) = nullptr;  // asks for quantizers
   void (*refine)(PlanBuilder& plan) = nullptr;    // changes schemes once the user's rules are applied
   // "" when the target can run the entry, else what it cannot do ("per-channel activations").

@@ -2,6 +2,7 @@
 // from YAML.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,15 @@
 #include "quench/quant.h"
 
 namespace quench {
+
+// How the error that quantizing adds to the mean of each layer's output is taken out again (quench/ptq.h).
+enum class BiasCorrection : std::uint8_t {
+  kNone,
+  kFast,        // each layer's own mean error, from one pass over float activations
+  kSequential,  // layer by layer, each on the network whose earlier layers are corrected already
+};
+const char* name_of(BiasCorrection kind);  // "none", "fast", "sequential"
+BiasCorrection bias_correction_from_name(const std::string& name);
 
 // What is said about one kind of quantizer; what is absent stays as it was.
 struct QuantSettings {

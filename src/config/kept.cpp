@@ -46,19 +46,4 @@ const char* name_of(JobStage stage) {
   return "";
 }
 
-const char* name_of(BiasCorrection which) {
-  switch (which) {
-    case BiasCorrection::kNone: return "none";
-    case BiasCorrection::kFast: return "fast";
-    case BiasCorrection::kSequential: return "sequential";
-  }
-  return "";
-}
-
-BiasCorrection bias_correction_from_name(const std::string& name) {
-  for (const BiasCorrection which : {BiasCorrection::kNone, BiasCorrection::kFast, BiasCorrection::kSequential})
-    if (name == name_of(which)) return which;
-  fail_unknown_name("bias correction", name, {"none", "fast", "sequential"});
-}
-
 }  // namespace quench

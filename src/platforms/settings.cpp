@@ -1,5 +1,7 @@
 #include "platforms/settings.h"
 
+#include "quench/registry.h"
+
 namespace quench {
 namespace {
 
@@ -42,6 +44,21 @@ std::string LayerRule::text() const {
   std::string text = match.empty() ? "" : "match: " + match;
   if (!op.empty()) text += (text.empty() ? "op: " : ", op: ") + op;
   return "{" + text + "}";
+}
+
+const char* name_of(BiasCorrection kind) {
+  switch (kind) {
+    case BiasCorrection::kNone: return "none";
+    case BiasCorrection::kFast: return "fast";
+    case BiasCorrection::kSequential: return "sequential";
+  }
+  return "";
+}
+
+BiasCorrection bias_correction_from_name(const std::string& name) {
+  for (const BiasCorrection kind : {BiasCorrection::kNone, BiasCorrection::kFast, BiasCorrection::kSequential})
+    if (name == name_of(kind)) return kind;
+  fail_unknown_name("bias correction", name, {"none", "fast", "sequential"});
 }
 
 }  // namespace quench

@@ -1,0 +1,64 @@
+// Post-training corrections that need no training: cross-layer equalization and bias correction (numerics 10).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "quench/data.h"
+#include "quench/graph.h"
+#include "quench/quant_config.h"
+
+namespace quench {
+
+// One pair of layers between which the ranges of the channels were balanced.
+struct EqualizedPair {
+  std::string first, second;    // layers
+  double largest_factor = 1.0;  // how far a channel was scaled
+  double spread_before = 1,
+         spread_after = 1;  // greatest over least channel range of the first weight, geometric mean with the second's
+};
+struct EqualizeRecord {
+  std::vector<EqualizedPair> pairs;
+  std::vector<std::string> skipped;  // "conv1 -> conv2: why"
+  int rounds = 0;
+};
+
+struct EqualizeOptions {
+  int rounds = 20;  // at most; ends when no factor moves by more than `tolerance`
+  double tolerance = 1e-3;
+};
+
+// Conv -> (Relu, MaxPool ...) -> Conv: channel i of the first is divided by c_i, of the second multiplied, so that both
+// have the same range; what the network computes stays the same. For a float graph with BatchNorm folded, before
+// planning. A Clip between the two has no such freedom: the pair is skipped and named.
+EqualizeRecord equalize(Graph& graph, const EqualizeOptions& options = {});
+
+struct BiasCorrectionOptions {
+  BiasCorrection kind = BiasCorrection::kFast;
+  std::int64_t batch = 32;  // kFast
+  std::int64_t images = 0;  // at most so many; 0: all of the data (kFast) or 64 (kSequential, which holds them at once)
+  int workers = 1;
+  bool skip_broken = false;
+  std::function<void(std::int64_t done, std::int64_t total)> progress;
+};
+
+struct CorrectedLayer {
+  std::string layer;
+  double largest = 0.0;     // of the corrections, in units of the standard deviation of the layer's output
+  double mean_shift = 0.0;  // root mean square of the corrections, in the same units
+};
+struct BiasCorrectionRecord {
+  std::vector<CorrectedLayer> layers;
+  std::vector<std::string> skipped;  // "layer: why"
+  std::int64_t images = 0;
+  double seconds = 0.0;
+  bool changed() const;  // whether any bias moved at all
+};
+
+// b' = b - (E[y of the quantized layer] - E[y]), per output channel. The graph must be calibrated; a layer without a
+// bias gets one.
+BiasCorrectionRecord correct_biases(Graph& graph, const Dataset& data, const BiasCorrectionOptions& options);
+
+}  // namespace quench

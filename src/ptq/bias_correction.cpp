@@ -1,0 +1,237 @@
+// Bias correction: b' = b - (E[y^] - E[y]) per output channel (numerics 10; Nagel et al. 2019, "Data-Free
+// Quantization", section 4.2, with means from data).
+//
+// fast: each layer alone, on what it reads in the float network. A layer is linear, so that the mean of its outputs is
+// its output for the mean input: one pass gathers E[x] and E[FQ(x)] of every layer's input, position by position, and
+// each layer then runs once.
+// sequential: all images at once, layer by layer; a hook adds each layer's correction to its output on the way, so
+// that later layers see the corrected network and one forward suffices.
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "ptq/layer_bias.h"
+#include "quench/error.h"
+#include "quench/executor.h"
+#include "quench/fake_quant.h"
+#include "quench/prepare.h"
+#include "quench/ptq.h"
+
+namespace quench {
+namespace {
+
+using Means = std::map<std::string, at::Tensor>;  // by layer
+
+struct Moments {
+  at::Tensor mean;         // of each channel
+  double deviation = 0.0;  // of all elements: the unit of the record
+};
+
+// What is measured must not hold the rounding of the old bias: the new one is rounded once.
+Graph with_plain_biases(const Graph& graph) {
+  Graph copy(graph);
+  set_state(copy, Role::kBias, {});
+  return copy;
+}
+
+CorrectedLayer record_of(const Node& layer, const at::Tensor& shift, double deviation) {
+  const double unit = deviation > 0 ? deviation : 1.0;
+  return {layer.name(), shift.abs().max().item<double>() / unit,
+          std::sqrt(shift.square().mean().item<double>()) / unit};
+}
+
+Batch load_at_once(const Dataset& data, const BiasCorrectionOptions& options, BiasCorrectionRecord& record) {
+  LoadOptions load;
+  load.batch_size = std::min<std::int64_t>(data.size(), options.images > 0 ? options.images : 64);
+  load.workers = options.workers;
+  load.skip_broken = options.skip_broken;
+  Loader loader(data, load);
+  std::optional<Batch> batch = loader.next();
+  QUENCH_CHECK(batch, "the data is empty: bias correction needs at least one item");
+  record.images = static_cast<std::int64_t>(batch->indices.size());
+  return std::move(*batch);
+}
+
+class Sequential {
+ public:
+  Sequential(Graph& graph, const std::vector<Node*>& layers) : graph_(graph), layers_(layers) {}
+
+  void run(const Batch& batch, BiasCorrectionRecord& record) {
+    const std::map<std::string, Moments> wanted = float_moments(batch);
+    std::map<std::string, at::Tensor> shifts;
+    const Graph measured = with_plain_biases(graph_);
+    Executor executor(measured);
+    for (const Node* layer : layers_) {
+      executor.on_node(layer->name(), [&](const Node& node, std::vector<RtValue>& results) {
+        const at::Tensor y = results[0].tensor();
+        const Moments& target = wanted.at(node.name());
+        const at::Tensor shift = target.mean - channel_means(y);
+        shifts[node.name()] = shift;
+        record.layers.push_back(record_of(node, shift, target.deviation));
+        std::vector<std::int64_t> shape(static_cast<std::size_t>(y.dim()), 1);
+        shape[1] = -1;
+        results[0] = RtValue(y + shift.to(y.scalar_type()).reshape(shape));
+        return Next::kContinue;
+      });
+    }
+    executor.run({batch.inputs});
+    for (Node* layer : layers_)
+      if (shifts.contains(layer->name())) shift_bias(graph_, *layer, shifts.at(layer->name()));
+  }
+
+ private:
+  std::map<std::string, Moments> float_moments(const Batch& batch) const {
+    Graph plain(graph_);
+    disable_all(plain);
+    Executor executor(plain);
+    std::map<std::string, Moments> moments;
+    for (const Node* layer : layers_) {
+      executor.on_node(layer->name(), [&](const Node& node, std::vector<RtValue>& results) {
+        const at::Tensor& y = results[0].tensor();
+        moments[node.name()] = {channel_means(y), y.std().item<double>()};
+        return Next::kContinue;
+      });
+    }
+    executor.run({batch.inputs});
+    return moments;
+  }
+
+  Graph& graph_;
+  const std::vector<Node*>& layers_;
+};
+
+// The means of what the layers read, gathered on the float network.
+class InputMeans {
+ public:
+  explicit InputMeans(const std::vector<Node*>& layers) {
+    for (const Node* layer : layers) {
+      const Value& seen = *layer->input(0);
+      const Node* quantizer = seen.producer();
+      const bool is_quantized = quantizer && quantizer->op() == "quench.FakeQuant";
+      sums_[seen.name()] = {
+          is_quantized ? quantizer->input(0)->name() : seen.name(), is_quantized ? quantizer : nullptr, {}, {}};
+    }
+  }
+
+  void attach(Executor& executor) {
+    for (auto& [name, sum] : sums_)
+      executor.on_value(sum.raw, [this, &sum](const Value&, RtValue& result) {
+        add(sum, result.tensor());
+        return Next::kContinue;
+      });
+  }
+
+  // {E[x], E[FQ(x)]} of the value that the layer reads, with a batch dimension of one.
+  std::pair<at::Tensor, at::Tensor> of(const Node& layer, std::int64_t images) const {
+    const Sum& sum = sums_.at(layer.input(0)->name());
+    const auto mean = [&](const at::Tensor& total) {
+      return (total / static_cast<double>(images)).to(at::kFloat).unsqueeze(0);
+    };
+    return {mean(sum.plain), mean(sum.quantized)};
+  }
+
+ private:
+  struct Sum {
+    std::string raw;  // the value in front of the quantizer
+    const Node* quantizer = nullptr;
+    at::Tensor plain, quantized;
+  };
+
+  static void accumulate(at::Tensor& total, const at::Tensor& x) {
+    const at::Tensor sum = x.sum({0}, false, at::kDouble);
+    QUENCH_CHECK(!total.defined() || total.sizes() == sum.sizes(),
+                 "fast bias correction needs images of one size; use the sequential kind");
+    total = total.defined() ? total + sum : sum;
+  }
+
+  static void add(Sum& sum, const at::Tensor& x) {
+    accumulate(sum.plain, x);
+    if (!sum.quantizer) {
+      accumulate(sum.quantized, x);
+      return;
+    }
+    FakeQuantRun run;
+    run.flags.quantize = true;
+    const auto algorithm = make_fake_quant(fake_quant_spec(*sum.quantizer));
+    accumulate(sum.quantized, run_fake_quant(*algorithm, x, fake_quant_tensors(*sum.quantizer), run));
+  }
+
+  std::map<std::string, Sum> sums_;  // by the value that the layer reads
+};
+
+std::int64_t gather(const Graph& plain, const Dataset& data, const BiasCorrectionOptions& options, InputMeans& means) {
+  LoadOptions load;
+  load.batch_size = options.batch;
+  load.workers = options.workers;
+  load.skip_broken = options.skip_broken;
+  Loader loader(data, load);
+  Executor executor(plain);
+  means.attach(executor);
+  const std::int64_t total = options.images > 0 ? std::min(options.images, loader.size()) : loader.size();
+  std::int64_t done = 0;
+  while (done < total) {
+    const std::optional<Batch> batch = loader.next();
+    if (!batch) break;
+    executor.run({batch->inputs});
+    done += static_cast<std::int64_t>(batch->indices.size());
+    if (options.progress) options.progress(done, total);
+  }
+  QUENCH_CHECK(done > 0, "the data is empty: bias correction needs at least one item");
+  return done;
+}
+
+at::Tensor run_layer(Executor& executor, const Node& layer, const at::Tensor& x) {
+  const std::string& output = layer.output().name();
+  return executor.run({{layer.input(0)->name(), RtValue(x)}}, {output}).at(output).tensor();
+}
+
+void correct_fast(Graph& graph, const std::vector<Node*>& layers, const Dataset& data,
+                  const BiasCorrectionOptions& options, BiasCorrectionRecord& record) {
+  Graph plain(graph);
+  disable_all(plain);
+  InputMeans means(layers);
+  record.images = gather(plain, data, options, means);
+  const Graph measured = with_plain_biases(graph);
+  Executor exact(plain), quantized(measured);
+  std::map<Node*, at::Tensor> shifts;
+  for (Node* layer : layers) {
+    const auto [x, x_quantized] = means.of(*layer, record.images);
+    const at::Tensor y = run_layer(exact, *layer, x);
+    const at::Tensor shift = channel_means(y) - channel_means(run_layer(quantized, *layer, x_quantized));
+    record.layers.push_back(record_of(*layer, shift, y.std().item<double>()));
+    shifts[layer] = shift;
+  }
+  for (Node* layer : layers) shift_bias(graph, *layer, shifts.at(layer));
+}
+
+}  // namespace
+
+bool BiasCorrectionRecord::changed() const {
+  for (const CorrectedLayer& layer : layers)
+    if (layer.largest > 0) return true;
+  return false;
+}
+
+BiasCorrectionRecord correct_biases(Graph& graph, const Dataset& data, const BiasCorrectionOptions& options) {
+  const c10::AutoGradMode no_grad(false);
+  const auto start = std::chrono::steady_clock::now();
+  BiasCorrectionRecord record;
+  if (options.kind == BiasCorrection::kNone) return record;
+  QUENCH_CHECK(graph.inputs().size() == 1, "bias correction needs a model with one input, not ", graph.inputs().size());
+  const std::vector<Node*> layers = correctable_layers(graph, record.skipped);
+  with_context([&] { return concat("during ", name_of(options.kind), " bias correction"); },
+               [&] {
+                 if (layers.empty()) return;
+                 if (options.kind == BiasCorrection::kFast)
+                   correct_fast(graph, layers, data, options, record);
+                 else
+                   Sequential(graph, layers).run(load_at_once(data, options, record), record);
+               });
+  graph.verify();
+  record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return record;
+}
+
+}  // namespace quench
