@@ -5,7 +5,6 @@
 #include "quench/platform.h"
 
 namespace quench {
-
 namespace {
 
 // A platform without groups (academic) quantizes the weights as they are: BatchNorm stays a layer of its own.
@@ -29,13 +28,54 @@ std::vector<std::string> fusing_passes(const QuantConfig& config, NormMode norm)
   return passes;
 }
 
+// The first node that quantizes already; null where there is none.
+const Node* own_quantizer(const Graph& graph) {
+  for (const auto& node : graph.nodes())
+    if (node->op() == "QuantizeLinear" || node->op() == "DequantizeLinear" || node->op() == "quench.FakeQuant")
+      return node.get();
+  return nullptr;
+}
+
+QuantPlan plan_of_its_own(const Graph& graph, const QuantConfig& config) {
+  QuantPlan plan;
+  plan.platform = platform_name(config.platform);
+  plan.by = QuantizeBy::kDivision;
+  for (const auto& node : graph.nodes()) {
+    if (node->op() != "quench.FakeQuant") continue;
+    const FakeQuantSpec spec = fake_quant_spec(*node);
+    PlanEntry entry;
+    entry.value = node->input(0)->name();
+    entry.role = spec.role;
+    entry.scheme = spec.scheme;
+    entry.fake_quant = spec.algorithm;
+    entry.rule = "the model came with it";
+    plan.entries.push_back(entry);
+  }
+  return plan;
+}
+
+// A model that came quantized keeps its quantizers and what they hold; the platform adds none.
+Prepared prepare_quantized(const Graph& graph, const QuantConfig& config, const PrepareOptions& options) {
+  QUENCH_CHECK(!options.plan, "the model came quantized (", own_quantizer(graph)->where(),
+               "): a plan cannot be laid over its quantizers");
+  Prepared result{graph, {}};
+  run_passes(result.graph, {"infer_shapes", "fold_constants", "eliminate_dropout", "eliminate_identity",
+                            "qdq_to_fake_quant", "eliminate_dead", "infer_shapes"});
+  result.plan = plan_of_its_own(result.graph, config);
+  result.graph.metadata["quench.plan"] = to_yaml(result.plan);
+  return result;
+}
+
 }  // namespace
 
 void fuse_for_quantizing(Graph& graph, const QuantConfig& config, NormMode norm) {
+  if (const Node* node = own_quantizer(graph))
+    fail("the model came quantized (", node->where(), "): there is nothing to plan; prepare() takes it as it is");
   with_context([] { return "while fusing"; }, [&] { run_passes(graph, fusing_passes(config, norm)); });
 }
 
 Prepared prepare(const Graph& graph, const QuantConfig& config, const PrepareOptions& options) {
+  if (own_quantizer(graph)) return prepare_quantized(graph, config, options);
   Prepared result{graph, {}};
   fuse_for_quantizing(result.graph, config, options.norm);
   result.plan = options.plan ? *options.plan : make_plan(result.graph, config);

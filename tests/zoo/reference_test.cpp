@@ -3,31 +3,18 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "quench/executor.h"
 #include "quench/import.h"
 #include "quench/state_dict.h"
 #include "quench/zoo_net.h"
+#include "support/data_file.h"
 #include "zoo/torch_bytes.h"
 #include "zoo/zip_archive.h"
 
 namespace quench {
 namespace {
-
-// Real models: $QUENCH_DATA, else ../shared/data beside the checkout. "" when
-// it is not there.
-std::string data_file(const std::string& name) {
-  const char* given = std::getenv("QUENCH_DATA");
-  const char* tests = std::getenv("QUENCH_TEST_DATA");
-  const std::filesystem::path folder =
-      given ? std::filesystem::path(given)
-            : std::filesystem::path(tests ? tests : "tests/data") / "../../../shared/data";
-  const std::filesystem::path path = (folder / name).lexically_normal();  // tests/data itself need not exist
-  return std::filesystem::exists(path) ? path.string() : "";
-}
 
 std::string read_member(const ZipArchive& zip, const std::string& name) {
   std::string bytes(zip.size(name), '\0');
