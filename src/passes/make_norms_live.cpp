@@ -30,7 +30,8 @@ Node& add_norm_weight(Graph& graph, const Node& layer, Node& quantizer, const No
                                    {quantizer.input(0), bn.input(1), bn.input(4), bn.input(3), bn.input(2), bias}, 3);
   if (!bias) graph.set_inputs(node, {node.inputs().begin(), node.inputs().end() - 1});
   const ChannelPlace place = channel_place(layer);
-  node.attrs = bn.attrs;  // of use to whoever thaws it
+  node.attrs["epsilon"] = bn.get_float("epsilon", 1e-5);
+  node.attrs["momentum"] = bn.get_float("momentum", 0.9);  // for whoever thaws a frozen one
   node.attrs["axis"] = std::int64_t{place.axis};
   node.attrs["group"] = place.group;
   node.attrs["guard"] = std::int64_t{1};
