@@ -8,6 +8,7 @@
 #include "calibrate/fit_biases.h"
 #include "calibrate/float_run.h"
 #include "calibrate/observing.h"
+#include "calibrate/statistics.h"
 #include "data/batch_size.h"
 #include "quench/error.h"
 #include "quench/prepare.h"
@@ -100,6 +101,19 @@ void feed(const Value& input, const Dataset& data, const CalibrationOptions& opt
   QUENCH_CHECK(record.images > 0, "no item of the data could be used (", record.skipped.size(), " broken)");
 }
 
+void observe_data(Graph& graph, Observing& observing, const Dataset& data, const CalibrationOptions& options,
+                  CalibrationRecord& record) {
+  std::optional<KeptStatistics> kept;
+  if (!options.statistics.empty()) kept.emplace(graph, data, options);
+  record.reused = kept && kept->load(observing, record);
+  if (record.reused) return;
+  const Value& input = only_input(graph, "calibration");
+  const RunBatch run_batch = options.on_quantized ? quantized_run(graph, observing, options.device)
+                                                  : float_run(graph, observing, options.device);
+  feed(input, data, options, run_batch, record);
+  if (kept) kept->save(observing, record);
+}
+
 QuantizerRecord record_of(const ObservedQuantizer& one) {
   const FakeQuantSpec& spec = one.algorithm->spec();
   return {one.value().name(), spec.role, spec.scheme.text(), one.observer->kind(),
@@ -113,12 +127,7 @@ CalibrationRecord run(Graph& graph, const Dataset& data, const CalibrationOption
   Observing observing(graph);
   disable_all(graph);
   observing.observe_constants();
-  if (needs_data(observing)) {
-    const Value& input = only_input(graph, "calibration");
-    const RunBatch run_batch = options.on_quantized ? quantized_run(graph, observing, options.device)
-                                                    : float_run(graph, observing, options.device);
-    feed(input, data, options, run_batch, record);
-  }
+  if (needs_data(observing)) observe_data(graph, observing, data, options, record);
   observing.take_over();
   record.raised = fit_biases(graph);
   for (const ObservedQuantizer& one : observing.quantizers()) record.quantizers.push_back(record_of(one));

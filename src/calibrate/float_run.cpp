@@ -10,16 +10,6 @@
 namespace quench {
 namespace {
 
-void remove_quantizers(Graph& graph) {
-  std::vector<Node*> found;
-  for (const auto& node : graph.nodes())
-    if (entry_of(*node).traits.quantizes && node->op().starts_with("quench.")) found.push_back(node.get());
-  for (Node* node : found) {
-    graph.replace_uses(node->output(), *node->input(0));
-    graph.erase(*node);
-  }
-}
-
 // As outputs of the graph the observed values keep their names, and no fusion swallows one.
 void show(Graph& graph, const std::set<std::string>& names) {
   graph.clear_outputs();
@@ -50,12 +40,25 @@ std::vector<std::string> passes_for(const std::string& device) {
 
 }  // namespace
 
-FloatRun::FloatRun(const Graph& graph, const Observing& observing, const std::string& device) : graph_(graph) {
+Graph without_quantizers(const Graph& graph) {
+  Graph plain(graph);
+  std::vector<Node*> found;
+  for (const auto& node : plain.nodes())
+    if (entry_of(*node).traits.quantizes && node->op().starts_with("quench.")) found.push_back(node.get());
+  for (Node* node : found) {
+    plain.replace_uses(node->output(), *node->input(0));
+    plain.erase(*node);
+  }
+  run_passes(plain, {"eliminate_dead"});
+  return plain;
+}
+
+FloatRun::FloatRun(const Graph& graph, const Observing& observing, const std::string& device)
+    : graph_(without_quantizers(graph)) {
   std::set<std::string> names;
   for (const ObservedQuantizer& one : observing.quantizers())
     if (one.from_data) names.insert(one.value().name());
   input_ = graph_.inputs().at(0)->name();
-  remove_quantizers(graph_);
   show(graph_, names);
   run_passes(graph_, passes_for(device));
   tips_ = tips_of(graph_, names);

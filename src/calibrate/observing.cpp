@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "kernels/parallel.h"
 #include "quench/error.h"
 #include "quench/plan.h"
 #include "quench/prepare.h"
@@ -44,6 +45,17 @@ void give_own_tensors(Graph& graph) {
 
 bool has_seen(const Observer& observer) {
   return observer.seen() || !ObserverRegistry::instance().get(observer.kind()).needs_data;
+}
+
+// A search costs up to 50 ms a quantizer: each is one thread's work.
+std::vector<QParams> all_qparams(const std::vector<ObservedQuantizer>& quantizers) {
+  std::vector<QParams> found(quantizers.size());
+  in_parallel(static_cast<std::int64_t>(found.size()), 1, [&](std::int64_t first, std::int64_t last) {
+    for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i)
+      found[i] = with_context([&] { return concat("at ", quantizers[i].node->where()); },
+                              [&] { return quantizers[i].observer->qparams(); });
+  });
+  return found;
 }
 
 // Its constants are those of a quantizer that leads.
@@ -99,10 +111,7 @@ void Observing::take_over() {
     if (!has_seen(*one.observer)) blind += concat(blind.empty() ? "'" : ", '", one.value().name(), "'");
   QUENCH_CHECK(blind.empty(), "nothing was observed of ", blind,
                ": no data reached these quantizers, so they have no scale");
-  std::vector<QParams> found;
-  for (const ObservedQuantizer& one : quantizers_)
-    found.push_back(
-        with_context([&] { return concat("at ", one.node->where()); }, [&] { return one.observer->qparams(); }));
+  const std::vector<QParams> found = all_qparams(quantizers_);
   for (std::size_t i = 0; i < found.size(); ++i)
     with_context([&] { return concat("at ", quantizers_[i].node->where()); },
                  [&] { quantizers_[i].algorithm->accept(found[i], fake_quant_tensors(*quantizers_[i].node)); });

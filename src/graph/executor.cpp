@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "core/hash.h"
 #include "graph/schedule.h"
 #include "graph/tensor_types.h"
 #include "quench/error.h"
@@ -26,13 +27,6 @@ at::Generator make_generator(const c10::Device& device, std::uint64_t seed) {
       device.is_cpu() ? at::detail::createCPUGenerator(seed) : at::globalContext().defaultGenerator(device).clone();
   generator.set_current_seed(seed);
   return generator;
-}
-
-// FNV-1a: the same on every machine and in every build, unlike std::hash.
-std::uint64_t stable_hash(const std::string& text) {
-  std::uint64_t hash = 0xCBF29CE484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
-  return hash;
 }
 
 bool fits_dim(const Dim& dim, std::int64_t size) { return !dim.is_number() || dim.number() == size; }

@@ -1,0 +1,60 @@
+#include "calibrate/observing.h"
+
+#include <gtest/gtest.h>
+
+#include "calibrate/float_run.h"
+#include "calibrate/small_graph.h"
+#include "quench/prepare.h"
+
+namespace quench {
+namespace {
+
+TEST(Observing, ALoopOfOnesOwnFindsTheSame) {
+  Graph graph = quantized_graph("histogram"), fast = quantized_graph("histogram");
+  Observing observing(graph), fast_observing(fast);
+  set_state(graph, Role::kActivation, {.observe = true});
+  Executor executor(graph);
+  observing.attach(executor);
+  FloatRun network(fast, fast_observing, "cpu");
+  for (int i = 0; i < 3; ++i) {
+    const at::Tensor x = whole({2 + i, 3, 8, 8}, i, 6);
+    executor.run({RtValue(x)});
+    network.run(RtValue(x));
+  }
+  for (Observing* one : {&observing, &fast_observing}) {
+    one->observe_constants();
+    one->take_over();
+  }
+  EXPECT_EQ(to_text(graph), to_text(fast));
+}
+
+TEST(Observing, NamesTheQuantizersThatSawNothing) {
+  Graph graph = quantized_graph();
+  const std::string before = to_text(graph);
+  Observing observing(graph);
+  observing.observe_constants();
+  try {
+    observing.take_over();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("'x', 'relu1', 'relu2'"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(to_text(graph), before);
+}
+
+TEST(Observing, AFollowerWithoutItsLeaderIsRefused) {
+  Graph graph = quantized_graph();
+  graph.find_node("relu1.fq")->metadata["shared_with"] = "gone";
+  EXPECT_THROW(Observing{graph}, Error);
+}
+
+TEST(WithoutQuantizers, IsTheFloatNetwork) {
+  const Graph plain = without_quantizers(quantized_graph("min_max", true));
+  Graph expected = small_graph();
+  EXPECT_EQ(plain.nodes().size(), expected.nodes().size());
+  const at::Tensor x = whole({2, 3, 8, 8}, 1, 6);
+  EXPECT_TRUE(Executor(plain).run({RtValue(x)})[0].tensor().equal(Executor(expected).run({RtValue(x)})[0].tensor()));
+}
+
+}  // namespace
+}  // namespace quench
