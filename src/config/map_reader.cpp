@@ -42,6 +42,17 @@ std::optional<bool> parsed_flag(const Tree& tree) {
   return std::nullopt;
 }
 
+// "a, b": what a list is on the command line.
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts(1);
+  for (const char c : text)
+    if (c == ',')
+      parts.emplace_back();
+    else if (c != ' ' || !parts.back().empty())
+      parts.back() += c;
+  return parts;
+}
+
 }  // namespace
 
 std::string text_of(const Tree& tree, const std::string& path) {
@@ -68,7 +79,7 @@ std::int64_t integer_of(const Tree& tree, const std::string& path, std::int64_t 
 }
 
 std::vector<std::string> texts_of(const Tree& tree, const std::string& path) {
-  if (tree.is_text()) return {tree.text};
+  if (tree.is_text()) return tree.quoted ? std::vector<std::string>{tree.text} : split(tree.text);
   if (!tree.is_list()) fail_type(tree, path, "a list of texts");
   std::vector<std::string> texts;
   for (const Tree& item : tree.items) {

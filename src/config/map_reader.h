@@ -28,7 +28,7 @@ class MapReader {
   std::optional<bool> flag(const std::string& key);
   std::optional<double> number(const std::string& key);
   std::optional<std::int64_t> integer(const std::string& key, std::int64_t least);
-  std::vector<std::string> texts(const std::string& key);  // a list; one text is a list of it
+  std::vector<std::string> texts(const std::string& key);  // a list; a text is one too: a,b
   std::vector<std::vector<std::string>> chains(const std::string& key);
   std::optional<Options> options(const std::string& key);
 

@@ -50,7 +50,8 @@ void read_role(MapReader& map, const std::string& prefix, Role role, QuantSettin
   TorchScheme scheme;
   const Tree* qscheme = map.find(prefix + "qscheme");
   if (qscheme) scheme = read_qscheme({*qscheme, map.path_of(prefix + "qscheme")}, options, says_channel);
-  if (const Tree* observer = map.find(prefix + "observer")) {
+  const Tree* observer = map.find(prefix + "observer");
+  if (observer) {
     const std::string type = read_class(map, prefix + "observer", *observer, options);
     if (!says_channel) scheme.per_channel = says_per_channel(type);
     set_observer(settings, *observer, type, options);
@@ -58,6 +59,7 @@ void read_role(MapReader& map, const std::string& prefix, Role role, QuantSettin
     settings.observer_options = options;
   }
   if (qscheme) set_torch_scheme(settings, scheme, role, job);
+  if (!observer && !says_channel) settings.granularity.reset();  // no class that could say it
   const std::string key = prefix + "fake_quant", other = prefix + "fakequantize";
   if (const Tree* fake_quant = map.find_any({key.c_str(), other.c_str()}))
     read_fake_quant(map, *fake_quant, key, settings);

@@ -109,7 +109,12 @@ class TreeBuilder : public YAML::EventHandler {
   void close() {
     Open done = std::move(open_.back());
     open_.pop_back();
-    if (done.anchor != 0) anchors_[done.anchor] = done.tree;
+    if (done.tree.is_map()) merge_under(done.tree);
+    if (done.anchor != 0) {
+      total_ += count(done.tree);
+      check_size(done.tree, open_.size() + 1);
+      anchors_[done.anchor] = done.tree;
+    }
     add(std::move(done.tree));
   }
 
@@ -123,6 +128,20 @@ class TreeBuilder : public YAML::EventHandler {
       top.has_key = false;
     } else {
       add_key(top, tree);
+    }
+  }
+
+  // YAML's merge key: `<<: *other` takes what the map does not say itself from another, or from several.
+  static void merge_under(Tree& map) {
+    const Tree* found = map.find("<<");
+    if (!found) return;
+    const Tree merged = *found;
+    map.erase("<<");
+    const std::vector<Tree> sources = merged.is_list() ? merged.items : std::vector<Tree>{merged};
+    for (const Tree& source : sources) {
+      if (!source.is_map()) fail_at(merged, "'<<' must be a map, or a list of maps");
+      for (const auto& [key, value] : source.entries)
+        if (!map.find(key)) map.entries.emplace_back(key, value);
     }
   }
 

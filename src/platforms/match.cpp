@@ -55,7 +55,8 @@ bool matches(const Layer& layer, const LayerRule& rule) {
     if (!rule.op.empty() && node->op() != rule.op) continue;
     if (rule.match.empty()) return true;
     for (const std::string& name : names_of(*node))
-      if (matches_glob(name, rule.match) || name.starts_with(rule.match + ".")) return true;  // the module, or inside it
+      if (matches_glob(name, rule.match) || name.starts_with(rule.match + "."))
+        return true;  // the module, or inside it
   }
   return false;
 }

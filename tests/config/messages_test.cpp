@@ -87,6 +87,12 @@ TEST(ConfigMessages, WhatIsNoConfig) {
 TEST(ConfigMessages, FilesMadeToHurt) {
   EXPECT_CONTAINS(refused("fuse: " + std::string(100, '[') + std::string(100, ']')), "nests more than 64 deep");
   EXPECT_CONTAINS(refused("fuse: " + std::string(100000, '[')), "nests more than 64 deep");
+  EXPECT_CONTAINS(refused("a: {<<: 3}"), "'<<' must be a map");
+  std::string copies;  // every anchor keeps a copy of what is below it
+  for (int i = 0; i < 50; ++i) copies += "&b" + std::to_string(i) + " [";
+  for (int i = 0; i < 20000; ++i) copies += "x, ";
+  copies += "x" + std::string(50, ']');
+  EXPECT_CONTAINS(refused("a: " + copies), "values, aliases written out");
   EXPECT_CONTAINS(refused("a: &a [*a]"), "refers to the thing that it is part of");
   std::string laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 12; ++i) {

@@ -130,6 +130,20 @@ TEST(OwnSchema, TakesTheClassNamesOfOthers) {
   EXPECT_EQ(job.quant.weight.fake_quant, "lsq");
 }
 
+TEST(OwnSchema, ReadsJsonWithTabs) { EXPECT_EQ(job_of("{\n\t\"seed\": 3,\n\t\"model\": \"a\"\n}").seed, 3u); }
+
+TEST(OwnSchema, ListsMayBeOneText) {
+  EXPECT_EQ(job_of("excluded_ops: Add, Mul").quant.excluded_ops, (std::vector<std::string>{"Add", "Mul"}));
+  EXPECT_EQ(job_of("excluded_nodes: 'a,b'").quant.excluded_nodes, std::vector<std::string>{"a,b"});
+}
+
+TEST(OwnSchema, ReadsMergeKeys) {
+  const QuantConfig quant =
+      job_of("defaults: {weight: &w {bits: 4, narrow: true}, activation: {<<: *w, bits: 6}}").quant;
+  EXPECT_EQ(quant.activation.bits, 6);
+  EXPECT_EQ(quant.activation.narrow, true);
+}
+
 TEST(OwnSchema, ReadsAnchorsAndAliases) {
   const JobConfig job = job_of("defaults: {weight: &w {bits: 4}, activation: *w}");
   EXPECT_EQ(job.quant.activation.bits, 4);

@@ -1,7 +1,6 @@
 // By which names a rule of the user finds a layer.
 #include "platforms/match.h"
 
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 namespace quench {
@@ -9,18 +8,20 @@ namespace {
 
 // A Conv as the importers name it: the node by its exporter, the weight by its module.
 struct OneConv {
-  OneConv() {
-    Value& x = graph.add_input("x");
-    Value& weight = graph.add_constant("layer1.0.conv1.weight", at::ones({1, 1, 1, 1}));
-    layer.nodes = {&graph.add("Conv", "/layer1/layer1.0/conv1/Conv", {&x, &weight})};
-  }
+  OneConv() { layer.nodes = {graph.nodes().front().get()}; }
   bool found_by(const std::string& match, const std::string& op = "") const {
     LayerRule rule;
     rule.match = match;
     rule.op = op;
     return matches(layer, rule);
   }
-  Graph graph;
+  Graph graph = parse_graph(R"(graph "one" {
+  input %x : float[1, 1, 2, 2]
+  const %layer1.0.conv1.weight : float[1, 1, 1, 1] = {1}
+  %y = Conv "/layer1/layer1.0/conv1/Conv" (%x, %layer1.0.conv1.weight) : float[1, 1, 2, 2]
+  output %y
+}
+)");
   Layer layer;
 };
 
