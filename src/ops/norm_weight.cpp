@@ -3,7 +3,7 @@
 //   inputs   weight, gamma, variance, and for the bias: mean, beta, the layer's own bias (or none)
 //   outputs  W * k; k shaped to divide the layer's output; (b - mean) * k + beta      k = gamma / sqrt(variance + eps)
 //   attributes epsilon, axis and group (where the channels lie), guard: 1 where the layer's output is divided by k
-//   again
+//   again; momentum of the BatchNormalization, only kept
 // With guard the first two outputs have k_s = sign(k) max(|k|, 1e-5) in place of k, sign(0) being +1. Gradients reach
 // weight, gamma, beta and bias; the statistics have none.
 #include "ops/norm_weight.h"
