@@ -1,0 +1,180 @@
+// QConfigs: presets, which module has which, and the rules that a platform understands.
+#include <algorithm>
+#include <regex>
+
+#include "calibrate/eager_rules.h"
+#include "platforms/match.h"
+#include "quench/error.h"
+#include "quench/op.h"
+#include "quench/platform.h"
+
+namespace quench {
+namespace {
+
+using Rule = QConfigMapping::Rule;
+using By = QConfigMapping::By;
+
+QuantSettings settings_of(const QuantizerDefaults& defaults) {
+  QuantSettings settings;
+  const QSchemeSpec& scheme = defaults.scheme;
+  settings.format = scheme.format;
+  settings.bits = scheme.bits;
+  settings.is_signed = scheme.is_signed;
+  settings.symmetric = scheme.symmetric;
+  settings.narrow = scheme.narrow;
+  settings.power_of_two_scale = scheme.power_of_two_scale;
+  settings.granularity = scheme.granularity;  // the axis is the operator's to say
+  if (scheme.granularity == Granularity::kGroup) settings.group = scheme.group;
+  settings.observer = defaults.observer;
+  settings.fake_quant = defaults.fake_quant;
+  settings.observer_options = defaults.observer_options;
+  settings.fake_quant_options = defaults.fake_quant_options;
+  return settings;
+}
+
+std::regex regex_of(const Rule& rule) {
+  try {
+    return std::regex(rule.text);
+  } catch (const std::regex_error& error) {
+    fail("the regex '", rule.text, "' of a qconfig cannot be read: ", error.what());
+  }
+}
+
+// The submodules that a rule means.
+std::vector<const ModuleInfo*> modules_of(const Rule& rule, const std::vector<ModuleInfo>& modules) {
+  std::vector<const ModuleInfo*> found;
+  const std::regex regex = rule.by == By::kRegex ? regex_of(rule) : std::regex();
+  for (const ModuleInfo& module : modules) {
+    if (module.name.empty()) continue;
+    const bool meant = rule.by == By::kType ? module.type == rule.text
+                       : rule.by == By::kName
+                           ? module.name == rule.text
+                           : std::regex_search(module.name, regex, std::regex_constants::match_continuous);
+    if (meant) found.push_back(&module);
+  }
+  return found;
+}
+
+class Chooser {
+ public:
+  Chooser(const QConfigMapping& mapping, const std::vector<ModuleInfo>& modules) : mapping_(mapping) {
+    for (const Rule& rule : mapping.rules()) modules_.push_back(modules_of(rule, modules));
+    used_.assign(modules_.size(), false);
+  }
+
+  // The last rule that means the layer; null where none does.
+  const Rule* rule_for(const Layer& layer) {
+    const Rule* found = nullptr;
+    for (std::size_t i = 0; i < modules_.size(); ++i) {
+      if (!means(i, layer)) continue;
+      found = &mapping_.rules()[i];
+      used_[i] = true;
+    }
+    return found;
+  }
+
+  void check_used() const {
+    for (std::size_t i = 0; i < used_.size(); ++i) {
+      const std::string& text = mapping_.rules()[i].text;
+      QUENCH_CHECK(used_[i], "the qconfig of '", text, "' belongs to no layer: ",
+                   modules_[i].empty() ? "no submodule, type or node is called so"
+                                       : "modules without parameters have no name in the graph; name the node instead "
+                                         "(\"conv2.add\"), or its operator as a type");
+    }
+  }
+
+ private:
+  bool means(std::size_t i, const Layer& layer) const {
+    const Rule& rule = mapping_.rules()[i];
+    if (rule.by == By::kType && layer.op() == rule.text) return true;
+    if (rule.by == By::kName && is_named(layer.head(), rule.text)) return true;
+    // What follows a layer without a name of its own is called after it ("conv.add") and yet not part of it.
+    return std::any_of(modules_[i].begin(), modules_[i].end(), [&](const ModuleInfo* module) {
+      return module->has_tensors ? is_named(layer.head(), module->name) : is_inside(layer.head(), module->name);
+    });
+  }
+
+  const QConfigMapping& mapping_;
+  std::vector<std::vector<const ModuleInfo*>> modules_;
+  std::vector<bool> used_;
+};
+
+// Whether the plan quantizes the layer's weight, or what it writes.
+bool has_quantizer(const QuantPlan& plan, const Layer& layer) {
+  const int slot = entry_of(layer.head()).traits.weight_slot;
+  const Value* weight = slot < 0 ? nullptr : layer.head().input(slot);
+  return plan.find(layer.output().name()) || (weight && plan.find(weight->name()));
+}
+
+LayerRule rule_of(const Layer& layer, const std::optional<QConfig>& qconfig) {
+  LayerRule rule;
+  rule.match = layer.head().name();
+  rule.keep_float = !qconfig;
+  if (!qconfig) return rule;
+  rule.weight = qconfig->weight;
+  rule.output = qconfig->activation;
+  return rule;
+}
+
+}  // namespace
+
+QConfig get_default_qconfig(const std::string& backend) {
+  const Platform& platform = find_platform(backend);
+  QUENCH_CHECK(!platform.user_schemes, "platform '", backend, "' has no defaults: fill in a QConfig yourself");
+  return {platform_name(backend), settings_of(platform.activation), settings_of(platform.weight)};
+}
+
+QConfigMapping& QConfigMapping::set_global(std::optional<QConfig> qconfig) {
+  global_ = std::move(qconfig);
+  return *this;
+}
+
+QConfigMapping& QConfigMapping::set_object_type(const std::string& type, std::optional<QConfig> qconfig) {
+  return add(By::kType, type, std::move(qconfig));
+}
+
+QConfigMapping& QConfigMapping::set_module_name_regex(const std::string& regex, std::optional<QConfig> qconfig) {
+  return add(By::kRegex, regex, std::move(qconfig));
+}
+
+QConfigMapping& QConfigMapping::set_module_name(const std::string& name, std::optional<QConfig> qconfig) {
+  return add(By::kName, name, std::move(qconfig));
+}
+
+QConfigMapping& QConfigMapping::add(By by, const std::string& text, std::optional<QConfig> qconfig) {
+  const auto at = std::find_if(rules_.begin(), rules_.end(), [&](const Rule& rule) { return rule.by > by; });
+  rules_.insert(at, {by, text, std::move(qconfig)});
+  return *this;
+}
+
+std::string backend_of(const QConfigMapping& mapping) {
+  if (mapping.global()) return mapping.global()->backend;
+  for (const Rule& rule : mapping.rules())
+    if (rule.qconfig) return rule.qconfig->backend;
+  fail("nothing of the model has a qconfig: qconfig.set_global(get_default_qconfig(\"fbgemm\")) gives it one");
+}
+
+void apply_mapping(const QConfigMapping& mapping, const std::vector<ModuleInfo>& modules, const Graph& graph,
+                   QuantConfig& config) {
+  if (mapping.global()) {
+    config.activation = mapping.global()->activation;
+    config.weight = mapping.global()->weight;
+  }
+  Chooser chooser(mapping, modules);
+  PlanBuilder builder(graph, config.platform, config);
+  std::vector<LayerRule> with_settings;
+  for (const Layer& layer : builder.layers()) {
+    const Rule* rule = chooser.rule_for(layer);
+    if (rule ? !rule->qconfig : !mapping.global())
+      config.layers.push_back(rule_of(layer, std::nullopt));
+    else if (rule)
+      with_settings.push_back(rule_of(layer, rule->qconfig));
+  }
+  chooser.check_used();
+  // Settings only where there is something to set: a layer without quantizers ignores its qconfig, as in torch.
+  const QuantPlan plan = make_plan(graph, config);
+  for (const LayerRule& rule : with_settings)
+    if (has_quantizer(plan, builder.layer_of(*graph.find_node(rule.match)))) config.layers.push_back(rule);
+}
+
+}  // namespace quench

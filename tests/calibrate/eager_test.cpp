@@ -1,0 +1,261 @@
+// The flow of PyTorch's notebook on small modules, and on MobileNetV2.
+#include "quench/eager.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+#include <torch/nn/modules/activation.h>
+#include <torch/nn/modules/batchnorm.h>
+#include <torch/nn/modules/conv.h>
+#include <torch/nn/modules/linear.h>
+
+#include "quench/calibrate.h"
+#include "quench/zoo_net.h"
+#include "support/describe.h"
+
+namespace quench {
+namespace {
+
+namespace nn = torch::nn;
+
+// The notebook's module with a residual and a classifier: quant -> conv, bn, relu -> conv2 -> add_relu -> fc ->
+// dequant.
+struct Net : nn::Module {
+  Net() {
+    quant = register_module("quant", std::make_shared<QuantStub>());
+    conv = register_module("conv", nn::Conv2d(nn::Conv2dOptions(2, 4, 3).padding(1)));
+    bn = register_module("bn", nn::BatchNorm2d(4));
+    relu = register_module("relu", nn::ReLU());
+    conv2 = register_module("conv2", nn::Conv2d(nn::Conv2dOptions(4, 4, 1)));
+    skip = register_module("skip", std::make_shared<FloatFunctional>());
+    fc = register_module("fc", nn::Linear(4 * 16, 5));
+    dequant = register_module("dequant", std::make_shared<DeQuantStub>());
+    bn->running_mean.uniform_(-0.5, 0.5);
+    bn->running_var.uniform_(0.5, 1.5);
+  }
+
+  at::Tensor forward(at::Tensor x) {
+    x = relu(bn(conv(quant->forward(x))));
+    x = skip->add_relu(conv2(x), x);
+    return dequant->forward(fc(at::flatten(x, 1)));
+  }
+
+  std::shared_ptr<QuantStub> quant;
+  nn::Conv2d conv{nullptr}, conv2{nullptr};
+  nn::BatchNorm2d bn{nullptr};
+  nn::ReLU relu{nullptr};
+  std::shared_ptr<FloatFunctional> skip;
+  nn::Linear fc{nullptr};
+  std::shared_ptr<DeQuantStub> dequant;
+};
+
+std::shared_ptr<Net> make_net() {
+  at::manual_seed(0);
+  auto net = std::make_shared<Net>();
+  net->eval();
+  return net;
+}
+
+at::Tensor images(std::int64_t count) { return at::randn({count, 2, 4, 4}); }
+
+EagerModel model_of(const std::shared_ptr<Net>& net, const std::string& backend = "fbgemm") {
+  EagerModel model(net, {images(1)});
+  model.qconfig.set_global(get_default_qconfig(backend));
+  return model;
+}
+
+std::vector<at::Tensor> state_of(const nn::Module& module) {
+  std::vector<at::Tensor> copies;
+  for (const at::Tensor& tensor : module.parameters()) copies.push_back(tensor.detach().clone());
+  for (const at::Tensor& tensor : module.buffers()) copies.push_back(tensor.detach().clone());
+  return copies;
+}
+
+std::string entries_of(const QuantPlan& plan) {
+  std::string text;
+  for (const PlanEntry& entry : plan.entries) text += (text.empty() ? "" : " ") + entry.value;
+  return text;
+}
+
+TEST(Eager, TheNotebooksFlow) {
+  const auto net = make_net();
+  const std::vector<at::Tensor> before = state_of(*net);
+  const EagerModel model = fuse_modules(model_of(net), {{"conv", "bn", "relu"}});
+  PreparedModel prepared = prepare(model);
+  const at::Tensor x = images(64), expected = net->forward(x);
+  // Calibration is pure float; folding BatchNorm moves a few roundings, relative to sums of at most 65 products.
+  EXPECT_TRUE(at::allclose(prepared.forward(x), expected, 0, 65 * 1.2e-7 * expected.abs().max().item<double>()));
+  EXPECT_FALSE(prepared.finished());
+  prepared.finish();
+  EXPECT_NO_THROW(check_calibrated(prepared.graph()));
+  const at::Tensor quantized = prepared.forward(x);
+  EXPECT_FALSE(at::equal(quantized, expected));
+  // The last layer's scale is its range over 127 steps, of which its own rounding takes half. The layers before add
+  // theirs: 1/10 of the range would be a broken quantizer, not rounding.
+  const double range = (expected.max() - expected.min()).item<double>();
+  EXPECT_LT((quantized - expected).abs().max().item<double>(), range / 10);
+  const std::vector<at::Tensor> after = state_of(*net);
+  ASSERT_EQ(after.size(), before.size());
+  for (std::size_t i = 0; i < after.size(); ++i) EXPECT_TRUE(at::equal(after[i], before[i])) << i;
+}
+
+TEST(Eager, ADefaultQConfigIsThePlatformsOwn) {
+  const QConfig qconfig = get_default_qconfig("qnnpack");
+  EXPECT_EQ(qconfig.activation.observer, "histogram");
+  EXPECT_EQ(qconfig.weight.granularity, Granularity::kTensor);
+  const auto net = make_net();
+  const PreparedModel prepared = prepare(net, {images(1)}, qconfig);
+  EXPECT_EQ(prepared.plan().platform, "qnnpack");
+  EXPECT_EQ(prepared.plan().find("conv.weight")->scheme.text(), "int8 symmetric tensor");
+  EXPECT_NE(message_of([] { get_default_qconfig("fbgem"); }).find("did you mean 'fbgemm'"), std::string::npos);
+  EXPECT_NE(message_of([] { get_default_qconfig("mmrazor_academic"); }).find("has no defaults"), std::string::npos);
+}
+
+TEST(Eager, OnlyWhatLiesBetweenTheStubsIsQuantized) {
+  const auto inner = std::make_shared<nn::Conv2dImpl>(nn::Conv2dOptions(2, 4, 1));
+  const auto wrapped = std::make_shared<QuantWrapper<nn::Conv2dImpl>>(inner);
+  wrapped->eval();
+  const PreparedModel with = prepare(wrapped, {images(1)}, get_default_qconfig("fbgemm"));
+  EXPECT_EQ(with.plan().count(Role::kActivation), 2);
+  EXPECT_EQ(with.plan().count(Role::kWeight), 1);
+
+  struct Half : nn::Module {
+    Half() {
+      first = register_module("first", nn::Conv2d(nn::Conv2dOptions(2, 4, 1)));
+      second = register_module("second", nn::Conv2d(nn::Conv2dOptions(4, 4, 1)));
+    }
+    at::Tensor forward(const at::Tensor& x) { return dequant_stub(second(quant_stub(first(x)))); }
+    nn::Conv2d first{nullptr}, second{nullptr};
+  };
+  const auto half = std::make_shared<Half>();
+  half->eval();
+  const PreparedModel prepared = prepare(half, {images(1)}, get_default_qconfig("fbgemm"));
+  EXPECT_FALSE(prepared.plan().find("first.weight"));
+  EXPECT_TRUE(prepared.plan().find("second.weight"));
+}
+
+// The island reads and writes float; the next layer's input is quantized again.
+TEST(Eager, AModuleWithoutQConfigIsAFloatIsland) {
+  const auto net = make_net();
+  EagerModel model = model_of(net);
+  model.qconfig.set_module_name("conv2", std::nullopt);
+  PreparedModel prepared = prepare(model);
+  EXPECT_FALSE(prepared.plan().find("conv2.weight"));
+  EXPECT_FALSE(prepared.plan().find("conv2"));
+  EXPECT_TRUE(prepared.plan().find("fc.weight"));
+  prepared.forward(images(8));
+  prepared.finish();
+  EXPECT_EQ(prepared.forward(images(3)).sizes(), at::IntArrayRef({3, 5}));
+}
+
+TEST(Eager, TheMoreExactQConfigWins) {
+  const auto net = make_net();
+  QConfig four = get_default_qconfig("fbgemm"), five = four, six = four;
+  four.weight.bits = 4;
+  five.weight.bits = 5;
+  six.weight.bits = 6;
+  EagerModel model = model_of(net);
+  model.qconfig.set_module_name("conv", six).set_object_type("Conv2d", four).set_module_name_regex("f.", five);
+  const PreparedModel prepared = prepare(model);
+  EXPECT_EQ(prepared.plan().find("conv.weight")->scheme.bits(), 6);
+  EXPECT_EQ(prepared.plan().find("conv2.weight")->scheme.bits(), 4);
+  EXPECT_EQ(prepared.plan().find("fc.weight")->scheme.bits(), 5);
+}
+
+TEST(Eager, QConfigOfOneModuleAlone) {
+  const auto net = make_net();
+  EagerModel model(net, {images(1)});
+  EXPECT_NE(message_of([&] { prepare(model); }).find("nothing of the model has a qconfig"), std::string::npos);
+  model.qconfig.set_object_type("Linear", get_default_qconfig("fbgemm"));
+  const PreparedModel prepared = prepare(model);
+  EXPECT_EQ(prepared.plan().count(Role::kWeight), 1);
+  EXPECT_TRUE(prepared.plan().find("fc.weight")) << entries_of(prepared.plan());
+}
+
+TEST(Eager, AQConfigThatBelongsToNothingIsAnError) {
+  const auto net = make_net();
+  EagerModel model = model_of(net);
+  model.qconfig.set_module_name("convolution", std::nullopt);
+  EXPECT_NE(message_of([&] { prepare(model); }).find("no submodule, type or node is called so"), std::string::npos);
+  model = model_of(net);
+  model.qconfig.set_module_name("skip", std::nullopt);
+  EXPECT_NE(message_of([&] { prepare(model); }).find("name the node instead"), std::string::npos);
+  model = model_of(net);
+  model.qconfig.set_module_name_regex("(", std::nullopt);
+  EXPECT_NE(message_of([&] { prepare(model); }).find("the regex '(' of a qconfig cannot be read"), std::string::npos);
+}
+
+TEST(Eager, ModesAreCheckedBothWays) {
+  const auto net = make_net();
+  const EagerModel model = model_of(net);
+  EXPECT_NE(message_of([&] { fuse_modules(model, {{"conv", "bn"}}, true); }).find("call train() on the module"),
+            std::string::npos);
+  net->train();
+  EXPECT_NE(message_of([&] { fuse_modules(model, {{"conv", "bn"}}); }).find("'conv' is in training mode; call eval()"),
+            std::string::npos);
+  EXPECT_NO_THROW(fuse_modules(model, {{"conv", "bn"}}, std::nullopt));  // as the module is
+  EXPECT_NO_THROW(fuse_modules(model, {{"conv", "relu"}}));              // no BatchNorm: either mode
+  EXPECT_NE(message_of([&] { prepare(model); }).find("prepare: the module is in training mode; call eval()"),
+            std::string::npos);
+}
+
+TEST(Eager, FuseModulesChecksItsLists) {
+  const auto net = make_net();
+  const EagerModel model = model_of(net);
+  EXPECT_NE(message_of([&] { fuse_modules(model, {{"conv", "bm"}}); }).find("no submodule 'bm'; did you mean 'bn'?"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { fuse_modules(model, {{"bn", "conv"}}); }).find("'bn', 'conv' do not fuse"),
+            std::string::npos);
+  const EagerModel apart = fuse_modules(model, {{"conv2", "bn"}});
+  EXPECT_NE(message_of([&] { prepare(apart); }).find("what 'conv2' gives is not read by 'bn' alone"),
+            std::string::npos);
+  EXPECT_TRUE(model.fused.empty());  // the copying form
+  EagerModel changed = model;
+  fuse_modules_in_place(changed, {{"conv", "bn", "relu"}});
+  EXPECT_EQ(changed.fused.size(), 1U);
+}
+
+TEST(Eager, QuantizeTakesAModuleInAnyModeAndGivesItBackSo) {
+  const auto net = make_net();
+  net->train();
+  int batches = 0;
+  PreparedModel quantized = quantize(model_of(net), [&](PreparedModel& model) {
+    for (; batches < 3; ++batches) model.forward(images(4));
+  });
+  EXPECT_EQ(batches, 3);
+  EXPECT_TRUE(quantized.finished());
+  EXPECT_TRUE(net->is_training());
+  EXPECT_TRUE(net->bn->is_training());
+  EXPECT_NE(message_of([&] { quantize(model_of(net), [](PreparedModel&) {}); }).find("nothing was observed of"),
+            std::string::npos);
+}
+
+TEST(Eager, FloatFunctionalHasNoForward) {
+  FloatFunctional functional;
+  const at::Tensor a = at::tensor({1.0F, -3.0F}), b = at::tensor({1.0F, 2.0F});
+  EXPECT_TRUE(at::equal(functional.add(a, b), at::tensor({2.0F, -1.0F})));
+  EXPECT_TRUE(at::equal(functional.mul(a, b), at::tensor({1.0F, -6.0F})));
+  EXPECT_TRUE(at::equal(functional.add_relu(a, b), at::tensor({2.0F, 0.0F})));
+  EXPECT_TRUE(at::equal(functional.add_scalar(a, 1), at::tensor({2.0F, -2.0F})));
+  EXPECT_TRUE(at::equal(functional.mul_scalar(a, 2), at::tensor({2.0F, -6.0F})));
+  EXPECT_EQ(functional.cat({a, b}).numel(), 4);
+  EXPECT_NE(message_of([&] { functional.forward(a); }).find("has no forward"), std::string::npos);
+}
+
+TEST(Eager, MobileNetV2) {
+  const auto net = make_zoo_model("mobilenet_v2");
+  net->eval();
+  const at::Tensor x = at::randn({2, 3, 32, 32});
+  const at::Tensor expected = net->forward(x);
+  PreparedModel prepared = prepare(net, {at::randn({1, 3, 32, 32})}, get_default_qconfig("fbgemm"));
+  EXPECT_EQ(prepared.plan().count(Role::kWeight), 53);
+  EXPECT_EQ(prepared.plan().count(Role::kActivation), 65);  // 64 of torch, and the mean in front of the classifier
+  prepared.forward(x);
+  prepared.finish();
+  const at::Tensor quantized = prepared.forward(x);
+  EXPECT_TRUE(quantized.isfinite().all().item<bool>());
+  // 53 layers of noise: what is asked is that the signal survives, a cosine of 0.9.
+  EXPECT_GT(at::cosine_similarity(quantized, expected).min().item<double>(), 0.9);
+}
+
+}  // namespace
+}  // namespace quench
