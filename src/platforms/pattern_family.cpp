@@ -7,7 +7,6 @@
 #include "platforms/match.h"
 #include "platforms/refuse.h"
 #include "quench/error.h"
-#include "quench/op.h"
 
 namespace quench {
 namespace {
@@ -26,7 +25,7 @@ bool is_relu6(const Node& node) {
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> words;
   std::istringstream text(list);
-  for (std::string word; std::getline(text >> std::ws, word, ',');)
+  for (std::string word; std::getline(text, word, ',');)
     if (!word.empty()) words.push_back(word);
   return words;
 }
@@ -74,8 +73,6 @@ class Patterns {
       if (relu6 || is_in(layer, before, unused)) drop_before(layer);
       if (pool || is_in(layer, after, unused)) drop_after(layer);
     }
-    // A recipe may name operators that this network does not have.
-    std::erase_if(unused, [](const std::string& word) { return OpRegistry::instance().find(word) != nullptr; });
     QUENCH_CHECK(unused.empty(), kBefore, " and ", kAfter, " name operators or layers: there is no '", *unused.begin(),
                  "'");
     if (rules_.drops_redundant)
