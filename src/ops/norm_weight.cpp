@@ -57,7 +57,6 @@ void norm_weight_shapes(Node& node) {
 
 OpTraits norm_weight_traits() {
   OpTraits traits;
-  traits.quantizes = true;  // says how a weight is stored: not to be folded away while it trains
   traits.parameter_slots = {0, 1, 4, 5};
   traits.buffer_slots = {2, 3};
   return traits;
