@@ -2,10 +2,10 @@
 // Quantization", section 4.2, with means from data).
 //
 // fast: each layer alone, on what it reads in the float network. A layer is linear, so that the mean of its outputs is
-// its output for the mean input: one pass gathers E[x] and E[FQ(x)] of every layer's input, position by position, and
-// each layer then runs once.
-// sequential: all images at once, layer by layer; a hook adds each layer's correction to its output on the way, so
-// that later layers see the corrected network and one forward suffices.
+// its output for the mean input: one pass gathers E[x] of every layer's input, position by position, and each layer
+// then runs once with its float and once with its quantized weight. sequential: all images at once, layer by layer; a
+// hook adds each layer's correction to its output on the way, so that later layers see the corrected network and one
+// forward suffices.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 
@@ -29,10 +29,15 @@ struct Moments {
   double deviation = 0.0;  // of all elements: the unit of the record
 };
 
-// What is measured must not hold the rounding of the old bias: the new one is rounded once.
-Graph with_plain_biases(const Graph& graph) {
+// Only the weights quantized. The rounding of the old bias must not be measured: the new one is rounded once. Nor must
+// activations: what their range cuts off is a few large values, which a shift of all others would make worse
+// (MobileNetV2, SQNR of the logits: docs/results.md).
+Graph with_weights_quantized(const Graph& graph) {
   Graph copy(graph);
-  set_state(copy, Role::kBias, {});
+  disable_all(copy);
+  set_state(copy, Role::kWeight, {.quantize = true});
+  for (const auto& node : copy.nodes())
+    if (node->op() == "quench.QuantizeBias") node->attrs["quantize"] = std::int64_t{0};
   return copy;
 }
 
@@ -61,7 +66,7 @@ class Sequential {
   void run(const Batch& batch, BiasCorrectionRecord& record) {
     const std::map<std::string, Moments> wanted = float_moments(batch);
     std::map<std::string, at::Tensor> shifts;
-    const Graph measured = with_plain_biases(graph_);
+    const Graph measured = with_weights_quantized(graph_);
     Executor executor(measured);
     for (const Node* layer : layers_) {
       executor.on_node(layer->name(), [&](const Node& node, std::vector<RtValue>& results) {
@@ -102,63 +107,34 @@ class Sequential {
   const std::vector<Node*>& layers_;
 };
 
-// The means of what the layers read, gathered on the float network.
+// The mean of what each layer reads, gathered on the float network: E[x], with a batch dimension of one.
 class InputMeans {
  public:
   explicit InputMeans(const std::vector<Node*>& layers) {
-    for (const Node* layer : layers) {
-      const Value& seen = *layer->input(0);
-      const Node* quantizer = seen.producer();
-      const bool is_quantized = quantizer && quantizer->op() == "quench.FakeQuant";
-      sums_[seen.name()] = {
-          is_quantized ? quantizer->input(0)->name() : seen.name(), is_quantized ? quantizer : nullptr, {}, {}};
-    }
+    for (const Node* layer : layers) sums_.try_emplace(layer->input(0)->name());
   }
 
   void attach(Executor& executor) {
     for (auto& [name, sum] : sums_)
-      executor.on_value(sum.raw, [this, &sum](const Value&, RtValue& result) {
+      executor.on_value(name, [&sum = sum](const Value&, RtValue& result) {
         add(sum, result.tensor());
         return Next::kContinue;
       });
   }
 
-  // {E[x], E[FQ(x)]} of the value that the layer reads, with a batch dimension of one.
-  std::pair<at::Tensor, at::Tensor> of(const Node& layer, std::int64_t images) const {
-    const Sum& sum = sums_.at(layer.input(0)->name());
-    const auto mean = [&](const at::Tensor& total) {
-      return (total / static_cast<double>(images)).to(at::kFloat).unsqueeze(0);
-    };
-    return {mean(sum.plain), mean(sum.quantized)};
+  at::Tensor of(const Node& layer, std::int64_t images) const {
+    return (sums_.at(layer.input(0)->name()) / static_cast<double>(images)).to(at::kFloat).unsqueeze(0);
   }
 
  private:
-  struct Sum {
-    std::string raw;  // the value in front of the quantizer
-    const Node* quantizer = nullptr;
-    at::Tensor plain, quantized;
-  };
-
-  static void accumulate(at::Tensor& total, const at::Tensor& x) {
-    const at::Tensor sum = x.sum({0}, false, at::kDouble);
+  static void add(at::Tensor& total, const at::Tensor& x) {
+    const at::Tensor sum = x.sum({0}).to(at::kDouble);  // a batch in float32, the batches in double
     QUENCH_CHECK(!total.defined() || total.sizes() == sum.sizes(),
                  "fast bias correction needs images of one size; use the sequential kind");
-    total = total.defined() ? total + sum : sum;
+    total = total.defined() ? total.add_(sum) : sum;
   }
 
-  static void add(Sum& sum, const at::Tensor& x) {
-    accumulate(sum.plain, x);
-    if (!sum.quantizer) {
-      accumulate(sum.quantized, x);
-      return;
-    }
-    FakeQuantRun run;
-    run.flags.quantize = true;
-    const auto algorithm = make_fake_quant(fake_quant_spec(*sum.quantizer));
-    accumulate(sum.quantized, run_fake_quant(*algorithm, x, fake_quant_tensors(*sum.quantizer), run));
-  }
-
-  std::map<std::string, Sum> sums_;  // by the value that the layer reads
+  std::map<std::string, at::Tensor> sums_;  // by the value that the layer reads
 };
 
 std::int64_t gather(const Graph& plain, const Dataset& data, const BiasCorrectionOptions& options, InputMeans& means) {
@@ -193,13 +169,13 @@ void correct_fast(Graph& graph, const std::vector<Node*>& layers, const Dataset&
   disable_all(plain);
   InputMeans means(layers);
   record.images = gather(plain, data, options, means);
-  const Graph measured = with_plain_biases(graph);
+  const Graph measured = with_weights_quantized(graph);
   Executor exact(plain), quantized(measured);
   std::map<Node*, at::Tensor> shifts;
   for (Node* layer : layers) {
-    const auto [x, x_quantized] = means.of(*layer, record.images);
+    const at::Tensor x = means.of(*layer, record.images);
     const at::Tensor y = run_layer(exact, *layer, x);
-    const at::Tensor shift = channel_means(y) - channel_means(run_layer(quantized, *layer, x_quantized));
+    const at::Tensor shift = channel_means(y) - channel_means(run_layer(quantized, *layer, x));
     record.layers.push_back(record_of(*layer, shift, y.std().item<double>()));
     shifts[layer] = shift;
   }
