@@ -30,12 +30,14 @@ at::Tensor output_of(const Graph& graph, const std::string& layer, const at::Ten
   return Executor(graph).run({{input, RtValue(pixels)}}, {name}).at(name).tensor();
 }
 
-// The largest error of a channel's mean against the float network.
+// The largest error of a channel's mean against the float network, with only the weights (and biases) quantized: what
+// is corrected.
 double mean_shift(const Graph& quantized, const Graph& uncorrected, const std::string& layer,
                   const at::Tensor& pixels) {
-  Graph plain(uncorrected);
+  Graph plain(uncorrected), weights(quantized);
   disable_all(plain);
-  const at::Tensor difference = output_of(quantized, layer, pixels) - output_of(plain, layer, pixels);
+  set_state(weights, Role::kActivation, {});
+  const at::Tensor difference = output_of(weights, layer, pixels) - output_of(plain, layer, pixels);
   return difference.mean({0, 2, 3}, false, at::kDouble).abs().max().item<double>();
 }
 
