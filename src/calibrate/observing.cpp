@@ -58,6 +58,11 @@ std::vector<QParams> all_qparams(const std::vector<ObservedQuantizer>& quantizer
   return found;
 }
 
+// It came with its scale (a file of Q/DQ nodes) and names no observer that could find another.
+bool keeps_its_scale(const Node& node) {
+  return node.metadata.contains("quench.calibrated") && !node.metadata.contains("quench.observer");
+}
+
 // Its constants are those of a quantizer that leads.
 void check_leads(const std::set<const Value*>& scales, const Node& follower) {
   QUENCH_CHECK(scales.contains(follower.input(1)), follower.where(), " says that it shares the scale of '",
@@ -77,7 +82,7 @@ Observing::Observing(Graph& graph) : graph_(graph) {
   std::set<const Value*> scales;
   std::vector<const Node*> followers;
   for (const auto& node : graph.nodes()) {
-    if (!is_quantizer(*node)) continue;
+    if (!is_quantizer(*node) || keeps_its_scale(*node)) continue;
     if (node->metadata.contains("shared_with")) {
       followers.push_back(node.get());
       continue;

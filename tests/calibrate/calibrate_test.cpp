@@ -75,6 +75,25 @@ TEST(Calibrate, NamesAnUncalibratedQuantizer) {
   }
 }
 
+TEST(Calibrate, WeightsNeedNoData) {
+  QuantPlan plan;
+  plan.entries = {plan_entry("w1", "int8 symmetric channel:0")};
+  Graph graph = small_graph();
+  insert_quantizers(graph, plan);
+  EXPECT_EQ(calibrate(graph, TensorData(images())).images, 0);
+  EXPECT_EQ(params_of(graph, "w1"), by_hand(graph, "w1", 32));
+}
+
+TEST(Calibrate, AQuantizerThatCameWithItsScaleKeepsIt) {
+  Graph graph = quantized_graph();
+  Node& node = *graph.find_node("relu1.fq");
+  node.metadata.erase("quench.observer");
+  EXPECT_THROW(calibrate(graph, TensorData(images())), Error);  // neither a scale nor an observer
+  node.metadata["quench.calibrated"] = "1";
+  EXPECT_EQ(calibrate(graph, TensorData(images())).quantizers.size(), 4U);
+  EXPECT_EQ(params_of(graph, "relu1").scale, std::vector<float>{1.0F});
+}
+
 TEST(Calibrate, OneImageSuffices) {
   Graph graph = quantized_graph("mse");
   const CalibrationRecord record = calibrate(graph, TensorData(images().narrow(0, 0, 1)));
