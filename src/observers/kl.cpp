@@ -20,6 +20,7 @@ class Kl : public Observer {
     QUENCH_CHECK(levels == std::floor(levels) && levels >= 1 && levels <= histogram_.bins(),
                  "levels must be a whole number from 1 to the number of bins (", histogram_.bins(), "), not ", levels);
     levels_ = static_cast<int>(levels);
+    by_range_ = options.number("levels") == 0 && scheme.is_int() && !scheme.symmetric();
   }
 
  protected:
@@ -29,7 +30,7 @@ class Kl : public Observer {
     TensorRange range = histogram_.range();
     for (std::size_t c = 0; c < entries(); ++c) {
       if (histogram_.width(c) == 0) continue;  // nothing but zeros
-      const int kept = EntropySearch(histogram_.row(c), histogram_.bins(), levels_).bins_to_keep();
+      const int kept = EntropySearch(without_zeros(c).data(), histogram_.bins(), levels_for(c)).bins_to_keep();
       const auto clip = static_cast<float>((kept + 0.5) * histogram_.width(c));
       range.max[c] = std::clamp(range.max[c], -clip, clip);
       range.min[c] = std::clamp(range.min[c], -clip, range.max[c]);
@@ -47,7 +48,26 @@ class Kl : public Observer {
   void restore(const State& state) override { histogram_.restore(state, entries()); }
 
  private:
+  // Zeros are no part of the question: a code stands for them whatever the clip, yet the search would count their
+  // peak (half of what a Relu gives) as lost in its group, and clip to the narrowest group for its sake. So the first
+  // bin holds no more than its neighbour, as in TensorRT's toolkit (pytorch-quantization, calib/histogram.py).
+  std::vector<double> without_zeros(std::size_t entry) const {
+    std::vector<double> counts(histogram_.row(entry), histogram_.row(entry) + histogram_.bins());
+    if (counts.size() > 1) counts[0] = std::min(counts[0], counts[1]);
+    return counts;
+  }
+
+  // An affine scheme has its codes where the values are: all of them for the magnitudes of a Relu, half for even signs.
+  int levels_for(std::size_t entry) const {
+    if (!by_range_) return levels_;
+    const double low = std::min(0.0F, histogram_.range().min[entry]),
+                 high = std::max(0.0F, histogram_.range().max[entry]);
+    const double levels = scheme().levels() * std::max(high, -low) / (high - low);
+    return std::clamp(static_cast<int>(levels), levels_, histogram_.bins());
+  }
+
   int levels_ = 128;
+  bool by_range_ = false;
   RunningHistogram histogram_;
 };
 
@@ -56,6 +76,7 @@ class Kl : public Observer {
 QUENCH_REGISTER_ITEM(ObserverEntry, "kl", "the clip where the magnitudes lose least in relative entropy",
                      {new_observer<Kl>,
                       {RunningHistogram::bins_option(),
-                       {"levels", 0.0, "steps of the quantized magnitudes (0: half of the scheme's levels)"}}})
+                       {"levels", 0.0,
+                        "steps of the quantized magnitudes (0: the scheme's: half, of an affine one by range)"}}})
 
 }  // namespace quench

@@ -74,11 +74,34 @@ TEST(KlObserver, StaysWithinWhatWasSeen) {
   EXPECT_LE(found.scale[0] * 255, 1.0F);
 }
 
+// What a Relu gives is half zeros, or nearly all: they are exact whatever the clip, and must not decide it. Counted
+// with the rest they clip at the fewest bins, 128 of 2048: a sixteenth of the range.
+TEST(KlObserver, ZerosDoNotMoveTheClip) {
+  at::manual_seed(6);
+  const at::Tensor x = at::randn({200000}).relu();
+  const QParams found = observed("kl", "uint8 affine tensor", {x});
+  EXPECT_GT(found.scale[0] * 255, 0.6F * x.max().item<float>());
+  EXPECT_EQ(found, observed("kl", "uint8 affine tensor", {x, at::zeros({1000000})}));
+}
+
+// A Relu6: peaks at both ends. The upper one lies inside, it is no outlier.
+TEST(KlObserver, KeepsThePeakOfAClamp) {
+  at::manual_seed(7);
+  const at::Tensor x = (at::randn({200000}) * 3).clamp(0, 6);
+  EXPECT_GT(observed("kl", "uint8 affine tensor", {x}).scale[0] * 255, 5.9F);
+}
+
 TEST(KlObserver, TakesTheLevelsOfTheScheme) {
   at::manual_seed(4);
   const at::Tensor x = at::randn({50000});
   EXPECT_EQ(observed("kl", "int4 symmetric tensor", {x}),
             observed("kl", "int4 symmetric tensor", {x}, {{"levels", 8.0}}));
+  // An affine scheme spends all codes on one sign where there is only one.
+  EXPECT_EQ(observed("kl", "uint4 affine tensor", {x.abs()}),
+            observed("kl", "uint4 affine tensor", {x.abs()}, {{"levels", 16.0}}));
+  const at::Tensor lopsided = at::where(x.lt(0), x.clamp_min(-1), x.clamp_max(3));  // 16 x 3 / (3 + 1) = 12
+  EXPECT_EQ(observed("kl", "uint4 affine tensor", {lopsided}),
+            observed("kl", "uint4 affine tensor", {lopsided}, {{"levels", 12.0}}));
   EXPECT_NE(
       message_of([] { observer_of("kl", "int8", {{"bins", 64.0}, {"levels", 128.0}}); }).find("number of bins (64)"),
       std::string::npos);
