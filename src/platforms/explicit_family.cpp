@@ -53,6 +53,26 @@ void share_passed_codes(PlanBuilder& plan) {
   }
 }
 
+void keep_outputs_whole(PlanBuilder& plan) {
+  static const std::set<std::string> neutral = {"GlobalAveragePool", "AveragePool", "ReduceMean", "Flatten", "Reshape",
+                                                "Squeeze",           "Softmax",     "LogSoftmax", "Identity"};
+  if (plan.config().activation.observer) return;
+  std::set<const Value*> near;
+  for (const Value* output : plan.graph().outputs()) near.insert(output);
+  const std::vector<Layer>& layers = plan.layers();
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer)
+    if (near.contains(&layer->output()) && neutral.contains(layer->op()))
+      for (const Value* value : plan.activations_of(*layer))
+        if (value->uses().size() == 1) near.insert(value);
+  for (const Value* value : near) {
+    PlanEntry* entry = plan.find(*value);
+    if (!entry || entry->rule.find('[') != std::string::npos) continue;  // a rule of the user's changed it
+    entry->observer = "min_max";
+    entry->observer_options = {};
+    entry->rule += "; close to an output: nothing is cut off";
+  }
+}
+
 std::string rule_for(const char* what, const Layer& layer) {
   return concat(what, " ", layer.op(), " '", layer.head().name(), "'");
 }

@@ -17,6 +17,10 @@ bool passes_codes(const PlanBuilder& plan, const Layer& layer);
 // was asked for.
 void share_passed_codes(PlanBuilder& plan);
 
+// For `refine`. What only pools and reshapes separate from an output of the model keeps its whole range: the largest
+// logits are the answer, and must not be cut off. Where the user named no observer.
+void keep_outputs_whole(PlanBuilder& plan);
+
 std::string rule_for(const char* what, const Layer& layer);  // "input of Conv 'conv1'"
 
 }  // namespace quench

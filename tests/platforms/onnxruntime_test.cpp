@@ -31,6 +31,16 @@ TEST(Onnxruntime, GemmIsPerTensorAndBiasesAreInt32) {
   EXPECT_EQ(conv->scheme.text(), "int8 symmetric channel:0 narrow");
 }
 
+TEST(Onnxruntime, LogitsKeepTheirWholeRange) {
+  QuantConfig config;
+  config.platform = "onnxruntime";
+  const Graph& graph = zoo_graph("resnet18");
+  const std::string logits = graph.outputs()[0]->name();
+  EXPECT_EQ(make_plan(graph, config).find(logits)->observer, "min_max");
+  config.activation.observer = "percentile";  // the user's word holds
+  EXPECT_EQ(make_plan(graph, config).find(logits)->observer, "percentile");
+}
+
 TEST(Onnxruntime, FloatOutputIsAnOption) {
   QuantConfig config;
   config.platform = "onnxruntime";
