@@ -41,6 +41,7 @@ struct Platform {
   bool equalize = false;                                   // the same
   std::string product;                                     // what deployment writes: platforms.md 5
   std::vector<OpChain> groups;                    // chains of operators that count as one layer; see standard_groups()
+  std::string unfused_option;                     // the option of its own that switches the groups off
   std::vector<std::string> weighted;              // operators whose constant weight is quantized
   std::vector<OptionInfo> options;                // of the platform itself
   void (*annotate)(PlanBuilder& plan) = nullptr;  // asks for quantizers
@@ -53,6 +54,7 @@ using PlatformRegistry = Registry<Platform>;
 // Conv, ConvTranspose, Gemm and MatMul with BatchNormalization and Relu behind them; BatchNormalization with Relu.
 const std::vector<OpChain>& standard_groups();
 const std::vector<std::string>& standard_weighted();  // Conv, ConvTranspose, Gemm, MatMul
+std::vector<OpChain> groups_of(const Platform& platform, const QuantConfig& config);  // none where they are off
 
 // By name or alias, in any case; throws with the known names.
 const Platform& find_platform(const std::string& name);
@@ -91,6 +93,7 @@ class PlanBuilder {
   bool is_excluded(const Layer& layer) const;  // by the user: by name or rule, or outside of the stubs
   bool is_forced(const Layer& layer) const;    // additional_nodes
   // Whether the operator is in the list or was added by the user; Add, Mul, Div and MatMul only with two activations.
+  // A MatMul with a constant weight is a linear layer: it counts as a Gemm too.
   bool is_listed(const Layer& layer, const std::set<std::string>& ops) const;
 
   void quantize_weights();  // of every layer with has_weight()

@@ -8,7 +8,7 @@ namespace quench {
 namespace {
 
 // A platform without groups (academic) quantizes the weights as they are: BatchNorm stays a layer of its own.
-bool joins_norms(const QuantConfig& config) { return !find_platform(config.platform).groups.empty(); }
+bool joins_norms(const QuantConfig& config) { return !groups_of(find_platform(config.platform), config).empty(); }
 
 std::vector<std::string> fusing_passes(const QuantConfig& config, NormMode norm) {
   std::vector<std::string> passes = {"infer_shapes", "fold_constants", "eliminate_dropout", "eliminate_identity"};

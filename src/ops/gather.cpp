@@ -97,9 +97,17 @@ void gather_nd_shape(Node& node) {
   set_type(node, 0, input_dtype(node, 0), result);
 }
 
+// An embedding is a Gather on a constant table, one row a word; its channels are the columns.
+OpTraits gather_traits() {
+  OpTraits traits = moves_elements();
+  traits.weight_slot = 0;
+  traits.weight_axis = [](const Node&) { return 1; };
+  return traits;
+}
+
 }  // namespace
 
-QUENCH_REGISTER_OP("Gather", gather, gather_shape, moves_elements(), "slices along an axis, by index")
+QUENCH_REGISTER_OP("Gather", gather, gather_shape, gather_traits(), "slices along an axis, by index")
 QUENCH_REGISTER_OP("GatherElements", gather_elements, gather_elements_shape, moves_elements(),
                    "one element per index, along an axis")
 QUENCH_REGISTER_OP("GatherND", gather_nd, gather_nd_shape, moves_elements(), "slices by index tuples")

@@ -26,6 +26,12 @@ std::string platform_name(const std::string& name_or_alias) {
 
 const Platform& find_platform(const std::string& name) { return PlatformRegistry::instance().get(platform_name(name)); }
 
+std::vector<OpChain> groups_of(const Platform& platform, const QuantConfig& config) {
+  if (platform.unfused_option.empty()) return platform.groups;
+  const Options options = config.platform_options.checked(platform.options, "the platform");
+  return options.flag(platform.unfused_option) ? std::vector<OpChain>{} : platform.groups;
+}
+
 const std::vector<OpChain>& standard_groups() {
   static const std::vector<OpChain> groups = [] {
     std::vector<OpChain> chains;

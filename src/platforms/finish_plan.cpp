@@ -29,6 +29,27 @@ void check_user_schemes(const std::string& platform, const QuantSettings& settin
                "' has no defaults: bits, observer and fake_quant of the ", role, " must be given");
 }
 
+// Observers do not change what the target computes; all else would (NNIE).
+bool changes_scheme(QuantSettings settings) {
+  settings.observer.reset();
+  settings.observer_options = {};
+  return !settings.empty();
+}
+
+void check_fixed_schemes(const std::string& platform, const QuantConfig& config) {
+  const auto check = [&](const QuantSettings& settings, const std::string& where) {
+    QUENCH_CHECK(!changes_scheme(settings), "platform '", platform,
+                 "' keeps its schemes and fake quantizers: only the observer may be changed, but the settings of ",
+                 where, " say more");
+  };
+  check(config.weight, "the weights");
+  check(config.activation, "the activations");
+  check(config.bias, "the biases");
+  for (const LayerRule& rule : config.layers)
+    for (const QuantSettings* settings : {&rule.weight, &rule.activation, &rule.output})
+      check(*settings, "the rule " + rule.text());
+}
+
 // Which axis a scheme per channel or group runs along, where the user did not say.
 void choose_axis(const Layer& layer, Role role, QSchemeSpec& scheme) {
   if (scheme.granularity == Granularity::kTensor) {
@@ -110,6 +131,7 @@ void PlanBuilder::resolve_settings() {
     check_user_schemes(platform_name_, config_.weight, "weight");
     check_user_schemes(platform_name_, config_.activation, "activation");
   }
+  if (platform_.fixed_schemes) check_fixed_schemes(platform_name_, config_);
   std::vector<bool> used(config_.layers.size(), false);
   for (auto& [value, request] : requests_) resolve_entry(request, used);
   check_rules_used(used);
@@ -149,9 +171,10 @@ void PlanBuilder::add_biases() {
 
 void PlanBuilder::validate() {
   std::vector<const Value*> refused;
-  for (auto& [value, request] : requests_) {
-    const PlanEntry& entry = request.entry;
-    const Node& node = request.layer->head();
+  for (const PlanEntry* named : entries()) {  // in order of name, so that the same entry is refused every time
+    const PlanEntry& entry = *named;
+    const Value* value = &graph_.value(entry.value);
+    const Node& node = requests_.at(value).layer->head();
     with_context(
         [&] { return concat("for the ", name_of(entry.role), " '", entry.value, "' of ", node.where()); },
         [&] {

@@ -1,8 +1,45 @@
 #include "platforms/inputs_family.h"
 
+#include <algorithm>
+
 #include "quench/error.h"
 
 namespace quench {
+namespace {
+
+bool is_merged(const PlanBuilder& plan, const FamilyRule& rule, const Layer& consumer, const Value& value) {
+  return std::any_of(rule.merges.begin(), rule.merges.end(),
+                     [&](const OpPair& pair) { return is_merged(plan, consumer, value, pair.first, pair.second); });
+}
+
+// Of TensorRT: an Add runs inside the convolution that feeds it, where nothing stands between the two. The operand
+// that this leaves unquantized: the last one that a plain layer makes for this Add alone.
+const Value* residual_operand(const PlanBuilder& plan, const Layer& layer) {
+  if (!plan.options().has("fuse_residual_add") || !plan.options().flag("fuse_residual_add")) return nullptr;
+  if (layer.op() != "Add") return nullptr;
+  const std::vector<const Value*> operands = plan.activations_of(layer);
+  for (auto at = operands.rbegin(); at != operands.rend(); ++at) {
+    const Layer* producer = plan.producer_of(**at);
+    const bool is_plain = producer && producer->nodes.size() == 1 && plan.has_weight(*producer);
+    if (is_plain && (*at)->uses().size() == 1 && !(*at)->is_graph_output()) return *at;
+  }
+  return nullptr;
+}
+
+void quantize_operands(PlanBuilder& plan, const FamilyRule& rule, const Layer& layer) {
+  const Value* residual = residual_operand(plan, layer);
+  for (const Value* value : plan.activations_of(layer)) {
+    if (value == residual)
+      plan.leave_float(*value, concat("'", layer.head().name(), "' is computed inside the layer that makes it"));
+    else if (is_merged(plan, rule, layer, *value))
+      plan.leave_float(*value, concat("a ", plan.producer_of(*value)->op(), " that feeds an ", layer.op(),
+                                      ": the target fuses the two"));
+    else
+      plan.quantize_input(layer, *value, rule_text("input", layer));
+  }
+}
+
+}  // namespace
 
 const std::set<std::string>& inputs_family_ops() {
   static const std::set<std::string> ops = {"Conv",        "ConvTranspose",     "Gemm",  "MaxPool",
@@ -17,19 +54,23 @@ bool is_merged(const PlanBuilder& plan, const Layer& consumer, const Value& valu
   return consumer.op() == consumer_op && producer && producer->op() == producer_op;
 }
 
-void annotate_inputs(PlanBuilder& plan) {
-  plan.quantize_weights();
+std::string rule_text(const std::string& what, const Layer& layer) {
+  return concat(what, " of ", layer.op(), " '", layer.head().name(), "'");
+}
+
+void quantize_graph_inputs(PlanBuilder& plan) {
+  for (const Value* input : plan.graph().inputs())
+    for (const Layer* consumer : plan.consumers_of(*input)) plan.quantize_input(*consumer, *input, "graph input");
+}
+
+void annotate_inputs(PlanBuilder& plan, const FamilyRule& rule) {
   for (const Layer& layer : plan.layers()) {
-    // A Linear is a Gemm, or a MatMul with a constant weight.
-    const bool is_linear = layer.op() == "MatMul" && plan.has_weight(layer);
-    if (!is_linear && !plan.is_listed(layer, inputs_family_ops())) continue;
-    for (const Value* value : plan.activations_of(layer)) {
-      if (is_merged(plan, layer, *value, "Mul", "Add"))
-        plan.leave_float(*value, "a Mul that feeds an Add: the target fuses the two");
-      else
-        plan.quantize_input(layer, *value, concat("input of ", layer.op(), " '", layer.head().name(), "'"));
-    }
+    if (rule.skips && rule.skips(plan, layer)) continue;
+    if (plan.has_weight(layer)) plan.quantize_weight(layer, rule_text("weight", layer));
+    if (plan.is_listed(layer, rule.ops)) quantize_operands(plan, rule, layer);
   }
 }
+
+void annotate_inputs(PlanBuilder& plan) { annotate_inputs(plan, {.ops = inputs_family_ops()}); }
 
 }  // namespace quench

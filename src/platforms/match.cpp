@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "quench/op.h"
+#include "quench/error.h"
+#include "quench/registry.h"
 
 namespace quench {
 
@@ -48,6 +49,22 @@ bool is_inside(const Node& node, const std::string& name) {
   };
   const std::vector<std::string> names = names_of(node);
   return std::any_of(names.begin(), names.end(), inside);
+}
+
+void check_node_names(const Graph& graph, const QuantConfig& config) {
+  const auto check = [&](const std::vector<std::string>& names, bool (*fits)(const Node&, const std::string&)) {
+    for (const std::string& name : names) {
+      std::vector<std::string> known;
+      bool found = false;
+      for (const auto& node : graph.nodes()) {
+        found = found || fits(*node, name);
+        known.push_back(node->name());
+      }
+      if (!found) fail_unknown_name("node", name, known);
+    }
+  };
+  check(config.additional_nodes, is_named);
+  check(config.excluded_nodes, is_inside);
 }
 
 bool matches(const Layer& layer, const LayerRule& rule) {

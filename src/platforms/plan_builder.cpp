@@ -42,7 +42,8 @@ PlanBuilder::PlanBuilder(const Graph& graph, const std::string& platform, const 
   QUENCH_CHECK(!config.parity || platform_.has_parity, "platform '", platform_name_,
                "' re-creates no reference implementation: it takes no 'parity'");
   options_ = config.platform_options.checked(platform_.options, concat("platform '", platform_name_, "'"));
-  layers_ = find_layers(graph, platform_.groups, config);
+  check_node_names(graph, config);
+  layers_ = find_layers(graph, groups_of(platform_, config), config);
   for (std::size_t i = 0; i < layers_.size(); ++i)
     for (const Node* node : layers_[i].nodes) layer_index_[node] = i;
   constants_ = constant_values(graph);
@@ -84,6 +85,7 @@ std::vector<const Value*> PlanBuilder::activations_of(const Layer& layer) const 
 
 bool PlanBuilder::has_weight(const Layer& layer) const {
   if (!contains(platform_.weighted, layer.op())) return false;
+  if (layer.op() == "Gather" && layer.head().get_int("axis", 0) != 0) return false;  // takes columns: no embedding
   const int slot = entry_of(layer.head()).traits.weight_slot;
   const Value* weight = slot < 0 ? nullptr : layer.head().input(slot);
   return weight && is_constant(*weight) && is_float(*weight);
@@ -108,12 +110,13 @@ std::string PlanBuilder::why_excluded(const Layer& layer) const {
 
 bool PlanBuilder::is_listed(const Layer& layer, const std::set<std::string>& ops) const {
   if (is_forced(layer)) return true;
+  const bool is_product = layer.op() == "MatMul";
+  const bool is_linear = is_product && has_weight(layer);
+  if (is_linear && ops.contains("Gemm")) return true;
   if (!ops.contains(layer.op()) && !contains(config_.additional_ops, layer.op())) return false;
-  if (is_binary(layer.op()))
-    return std::none_of(layer.head().inputs().begin(), layer.head().inputs().end(),
-                        [&](const Value* input) { return !input || !is_activation(*input); });
-  if (layer.op() == "MatMul") return ops.contains("MatMul") && (has_weight(layer) || activations_of(layer).size() > 1);
-  return true;
+  if (is_linear || (!is_product && !is_binary(layer.op()))) return true;
+  return std::none_of(layer.head().inputs().begin(), layer.head().inputs().end(),
+                      [&](const Value* input) { return !input || !is_activation(*input); });
 }
 
 PlanBuilder::Request& PlanBuilder::request(const Layer& layer, const Value& value, Role role, const std::string& rule) {

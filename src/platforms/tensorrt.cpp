@@ -1,8 +1,13 @@
 // tensorrt: NVIDIA TensorRT with range files, as MQBench's BackendType.Tensorrt. platforms.md 1 and 3, "inputs".
 #include "platforms/inputs_family.h"
+#include "platforms/limits.h"
 
 namespace quench {
 namespace {
+
+std::string refuses(const PlanEntry& entry, const Node*) {
+  return beyond(entry, {.affine = false, .unsigned_codes = false});
+}
 
 Platform tensorrt() {
   Platform platform;
@@ -12,8 +17,10 @@ Platform tensorrt() {
   platform.activation.observer = "ema_min_max";
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
+  platform.options = {{"fuse_residual_add", 0.0, "leaves the operand of an Add that comes from a plain Conv or Gemm"}};
   platform.product = "range_json";
   platform.annotate = annotate_inputs;
+  platform.refuses = refuses;
   return platform;
 }
 

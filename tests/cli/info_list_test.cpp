@@ -21,6 +21,7 @@ TEST(List, NamesEveryKindOfThing) {
   EXPECT_TRUE(all.at("passes").contains("infer_shapes"));
   EXPECT_TRUE(all.at("observers").contains("min_max"));
   EXPECT_TRUE(all.contains("fake-quantizers"));
+  EXPECT_TRUE(all.at("platforms").contains("tensorrt"));
   EXPECT_TRUE(all.at("data").contains("cifar10"));
   EXPECT_TRUE(all.at("zoo").contains("resnet18"));
   const nlohmann::json passes = quench_run({"list", "passes", "--json"}).json();

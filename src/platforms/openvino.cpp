@@ -1,0 +1,86 @@
+// openvino: Intel OpenVINO. Every tensor is decided by who makes it; weights keep one bit free against saturation on
+// processors without VNNI. platforms.md 1 and 3.
+#include "platforms/inputs_family.h"
+#include "platforms/limits.h"
+#include "platforms/openvino_signs.h"
+
+namespace quench {
+namespace {
+
+bool is_academic(const PlanBuilder& plan) { return plan.options().flag("academic_mode"); }
+
+const std::set<std::string>& listed_ops(const PlanBuilder& plan) {
+  static const std::set<std::string> all = {"Conv",   "Gemm", "MaxPool", "AveragePool", "GlobalAveragePool",
+                                            "Resize", "Add",  "Flatten", "ReduceMean",  "ReduceSum"};
+  static const std::set<std::string> academic = {"Conv", "Gemm", "MaxPool", "AveragePool", "GlobalAveragePool"};
+  return is_academic(plan) ? academic : all;
+}
+
+// "" or why nothing is quantized behind this layer, whoever reads it.
+std::string stays_float(const PlanBuilder& plan, const Layer& layer, const Value& value) {
+  if (layer.op() == "Concat" && !is_academic(plan)) return "a Concat: its operands are quantized";
+  if (value.is_graph_output()) return "an output of the network";
+  if (layer.op() != "MaxPool" && layer.op() != "Flatten") return "";
+  for (const Layer* consumer : plan.consumers_of(value))
+    if (consumer->op() == "Conv" || consumer->op() == "Gemm" || consumer->op() == "MatMul")
+      return "passes the range of its input on";
+  return "";
+}
+
+void quantize_behind(PlanBuilder& plan, const Layer& layer, const Value& value) {
+  const std::string reason = stays_float(plan, layer, value);
+  for (const Layer* consumer : plan.consumers_of(value)) {
+    const bool wanted = plan.is_forced(*consumer) || (reason.empty() && plan.is_listed(*consumer, listed_ops(plan)));
+    if (!wanted) continue;
+    // The reference's exclusions mean who makes the tensor, ours who asks for it.
+    plan.quantize_input(plan.parity() ? layer : *consumer, value, rule_text("input", *consumer));
+  }
+  if (!reason.empty()) plan.leave_float(value, reason);
+}
+
+void annotate(PlanBuilder& plan) {
+  plan.quantize_weights();
+  quantize_graph_inputs(plan);
+  for (const Layer& layer : plan.layers())
+    for (const Value* output : layer.last().outputs())
+      if (output) quantize_behind(plan, layer, *output);
+}
+
+void refine(PlanBuilder& plan) {
+  for (PlanEntry* entry : plan.entries()) {
+    if (entry->role != Role::kWeight || !entry->scheme.is_int()) continue;
+    QSchemeSpec spec = entry->scheme.spec();
+    if (plan.parity() && spec.bits == 8) spec.bits = 7;  // the reference knows no other
+    if (!spec.symmetric) spec.is_signed = false;         // 0..127
+    spec.narrow = spec.narrow || (is_academic(plan) && spec.symmetric);
+    entry->scheme = QScheme(spec);
+  }
+  choose_signs(plan);
+}
+
+std::string refuses(const PlanEntry& entry, const Node*) {
+  return beyond(entry, {.weight_bits = {2, 3, 4, 5, 6, 7, 8}, .activation_bits = {2, 3, 4, 5, 6, 7, 8}});
+}
+
+Platform openvino() {
+  Platform platform;
+  platform.weight.scheme = QScheme::parse("int7 symmetric channel:0").spec();
+  platform.activation.scheme = QScheme::parse("int8 symmetric tensor").spec();
+  platform.activation.observer = "ema_min_max";
+  platform.groups = standard_groups();
+  platform.unfused_option = "academic_mode";
+  platform.weighted = standard_weighted();
+  platform.options = {{"academic_mode", 0.0, "no fusion, weights in -63..63, only Conv, Gemm and pools"}};
+  platform.product = "openvino";
+  platform.annotate = annotate;
+  platform.refine = refine;
+  platform.refuses = refuses;
+  return platform;
+}
+
+}  // namespace
+
+QUENCH_REGISTER_PLATFORM("openvino", openvino,
+                         "Intel OpenVINO; 7-bit weights, 8-bit activations, unsigned where they can be")
+
+}  // namespace quench

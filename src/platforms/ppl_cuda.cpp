@@ -1,0 +1,28 @@
+// ppl_cuda: SenseTime PPL on CUDA. platforms.md 1 and 3, "inputs + outputs".
+#include "platforms/inputs_family.h"
+#include "platforms/limits.h"
+
+namespace quench {
+namespace {
+
+std::string refuses(const PlanEntry& entry, const Node*) { return beyond(entry, {}); }
+
+Platform ppl_cuda() {
+  Platform platform;
+  platform.aliases = {"PPLCUDA"};
+  platform.weight.scheme = QScheme::parse("uint8 affine channel:0").spec();
+  platform.activation.scheme = QScheme::parse("uint8 affine tensor").spec();
+  platform.groups = standard_groups();
+  platform.weighted = standard_weighted();
+  platform.product = "range_json";
+  platform.annotate = annotate_inputs_and_outputs;
+  platform.refuses = refuses;
+  return platform;
+}
+
+}  // namespace
+
+QUENCH_REGISTER_PLATFORM("ppl_cuda", ppl_cuda,
+                         "SenseTime PPL on CUDA; uint8 affine, weights per channel, inputs and outputs of layers")
+
+}  // namespace quench
