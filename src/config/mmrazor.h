@@ -6,10 +6,10 @@
 namespace quench {
 
 // The six keys of workflows 6.1; `complete`: all of them must be there.
-struct QConfig {
+struct MmrazorQConfig {
   QuantSettings weight, activation;
 };
-QConfig read_qconfig(MapReader map, bool complete, JobConfig& job);
+MmrazorQConfig read_qconfig(MapReader map, bool complete, JobConfig& job);
 
 // AcademicQuantizer's per-layer choice: _global_ < object_type < module_name.
 void read_qconfig_mapping(MapReader map, JobConfig& job);

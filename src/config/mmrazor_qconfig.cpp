@@ -65,7 +65,7 @@ void read_role(MapReader& map, const std::string& prefix, Role role, QuantSettin
     read_fake_quant(map, *fake_quant, key, settings);
 }
 
-void add_rule(JobConfig& job, const std::string& match, const std::string& op, const QConfig& qconfig,
+void add_rule(JobConfig& job, const std::string& match, const std::string& op, const MmrazorQConfig& qconfig,
               bool keep_float) {
   LayerRule rule;
   rule.match = match;
@@ -76,14 +76,14 @@ void add_rule(JobConfig& job, const std::string& match, const std::string& op, c
   job.quant.layers.push_back(std::move(rule));
 }
 
-QConfig read_choice(const Tree& tree, const std::string& path, JobConfig& job) {
-  return tree.is_null() ? QConfig() : read_qconfig({tree, path}, false, job);
+MmrazorQConfig read_choice(const Tree& tree, const std::string& path, JobConfig& job) {
+  return tree.is_null() ? MmrazorQConfig() : read_qconfig({tree, path}, false, job);
 }
 
 }  // namespace
 
-QConfig read_qconfig(MapReader map, bool complete, JobConfig& job) {
-  QConfig qconfig;
+MmrazorQConfig read_qconfig(MapReader map, bool complete, JobConfig& job) {
+  MmrazorQConfig qconfig;
   read_role(map, "w_", Role::kWeight, qconfig.weight, job);
   read_role(map, "a_", Role::kActivation, qconfig.activation, job);
   map.finish();
@@ -98,14 +98,14 @@ QConfig read_qconfig(MapReader map, bool complete, JobConfig& job) {
 
 void read_qconfig_mapping(MapReader map, JobConfig& job) {
   if (auto global = map.map("_global_")) {
-    const QConfig qconfig = read_qconfig(*global, true, job);
+    const MmrazorQConfig qconfig = read_qconfig(*global, true, job);
     job.quant.weight = qconfig.weight;
     job.quant.activation = qconfig.activation;
   }
   if (auto types = map.map("object_type"))
     for (const std::string& type : types->rest()) {
       const Tree& choice = *types->tree().find(type);
-      const QConfig qconfig = read_choice(choice, types->path_of(type), job);
+      const MmrazorQConfig qconfig = read_choice(choice, types->path_of(type), job);
       for (const std::string& op : at_place(choice, [&] { return operators_of(type); }))
         add_rule(job, "", op, qconfig, choice.is_null());
     }

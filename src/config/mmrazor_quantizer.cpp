@@ -62,8 +62,8 @@ void read_quantizer(MapReader map, const Tree* global_qconfig, JobConfig& job) {
   if (const auto type = map.text("type")) set_platform(job, *map.find("type"), without_scope(*type));
   const Tree* own = map.find("global_qconfig");
   if (own || global_qconfig) {
-    const QConfig qconfig = own ? read_qconfig({*own, map.path_of("global_qconfig")}, true, job)
-                                : read_qconfig({*global_qconfig, "global_qconfig"}, true, job);
+    const MmrazorQConfig qconfig = own ? read_qconfig({*own, map.path_of("global_qconfig")}, true, job)
+                                       : read_qconfig({*global_qconfig, "global_qconfig"}, true, job);
     job.quant.weight = qconfig.weight;
     job.quant.activation = qconfig.activation;
   }

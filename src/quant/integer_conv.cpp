@@ -5,7 +5,7 @@
 
 namespace quench {
 
-at::Tensor integer_conv(const QTensor& x, const QTensor& w, const at::Tensor& bias, const Window& window,
+at::Tensor integer_conv(const QTensor& x, const QTensor& w, const at::Tensor& bias, const IntegerWindow& window,
                         std::int64_t groups, const Output& y) {
   const auto spatial = static_cast<std::size_t>(x.codes.dim() - 2);
   QUENCH_CHECK(x.codes.dim() >= 3 && x.codes.dim() <= 5 && w.codes.dim() == x.codes.dim(), "Conv of rank ",

@@ -23,13 +23,13 @@ struct Output {
 
 // Attributes as ONNX has them, with explicit pads: all begins, then all ends. Empty: strides and dilations of 1,
 // pads of 0.
-struct Window {
+struct IntegerWindow {
   std::vector<std::int64_t> strides, pads, dilations;
 };
 
 // x [N, C, spatial...], w [M, C/groups, kernel...] with scales per tensor or per channel of axis 0; bias int32
 // [M] at s_x * s_w, or undefined. Padding has the value zero, so its code is x's zero point.
-at::Tensor integer_conv(const QTensor& x, const QTensor& w, const at::Tensor& bias, const Window& window,
+at::Tensor integer_conv(const QTensor& x, const QTensor& w, const at::Tensor& bias, const IntegerWindow& window,
                         std::int64_t groups, const Output& y);
 
 // a [..., M, K] x b [..., K, N]; b may have scales per column (its last axis). The bias is int32 [N] at
@@ -58,7 +58,7 @@ at::Tensor integer_pad(const QTensor& x, const std::vector<std::int64_t>& pads, 
 
 struct Pool {
   std::vector<std::int64_t> kernel;
-  Window window;
+  IntegerWindow window;
   bool ceil_mode = false;
   bool count_include_pad = false;  // of an average
 };

@@ -8,7 +8,7 @@ namespace {
 
 struct Case {
   std::vector<std::int64_t> x, w;
-  Window window;
+  IntegerWindow window;
   std::int64_t groups = 1;
 };
 

@@ -119,7 +119,7 @@ void add_products(Cases& cases, bool rational) {
   const at::Tensor xq = random_codes({1, 12, 14, 15}, x.scheme), bias = at::randint(-9000, 9000, {16}, at::kInt);
   for (const std::int64_t groups : {1, 4}) {
     const at::Tensor wq = random_codes({16, 12 / groups, 3, 3}, w.scheme);
-    const Window window{{1, 2}, {1, 0, 1, 2}, {1, 1}};
+    const IntegerWindow window{{1, 2}, {1, 0, 1, 2}, {1, 1}};
     cases.add(groups == 1 ? "Conv" : "Conv in groups", "QLinearConv",
               {{"pads", window.pads}, {"strides", window.strides}, {"group", groups}},
               {{xq, true},
