@@ -84,7 +84,7 @@ void print(const IntegerNetwork& order, const Comparison& found) {
     return concat(d.different, " of ", d.codes, ", at most by ", d.largest);
   };
   for (const std::string& name : order.names())
-    std::cout << "  " << std::left << std::setw(34) << name << shown(found.whole.at(name)) << "; layer alone "
+    std::cout << "  " << std::left << std::setw(40) << name << shown(found.whole.at(name)) << "; layer alone "
               << shown(found.alone.at(name)) << "\n";
   std::cout << "  predictions equal on " << found.equal << " of " << found.images << ", simulation right on "
             << found.right << ", " << found.seconds << " s in integers\n";
