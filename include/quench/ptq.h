@@ -28,11 +28,14 @@ struct EqualizeRecord {
 struct EqualizeOptions {
   int rounds = 20;  // at most; ends when no factor moves by more than `tolerance`
   double tolerance = 1e-3;
+  const Dataset* data = nullptr;  // for pairs with a product between them, whose ranges are measured; else skipped
+  std::int64_t batch = 1;         // of the data
 };
 
 // Conv -> (Relu, MaxPool ...) -> Conv: channel i of the first is divided by c_i, of the second multiplied, so that both
 // have the same range; what the network computes stays the same. For a float graph with BatchNorm folded, before
-// planning. A Clip between the two has no such freedom: the pair is skipped and named.
+// planning. A Clip between the two has no such freedom: the pair is skipped and named. A product between the two (a
+// gated feed-forward layer) is passed where there is data to measure it.
 EqualizeRecord equalize(Graph& graph, const EqualizeOptions& options = {});
 
 struct BiasCorrectionOptions {

@@ -1,6 +1,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "calibrate/small_graph.h"
 #include "quench/executor.h"
 #include "quench/op.h"
 #include "quench/ptq.h"
@@ -110,6 +111,43 @@ TEST(Equalize, ADeadChannelKeepsItsZeros) {
   EXPECT_TRUE(graph.value("a.weight").tensor().isfinite().all().item<bool>());
   EXPECT_TRUE(graph.value("b.weight").tensor().isfinite().all().item<bool>());
   EXPECT_EQ(graph.value("a.weight").tensor()[1].abs().max().item<float>(), 0);
+}
+
+// x -> up [4, 6] -> Mul (gate: of x * x) -> down [6, 3]: a gated feed-forward layer, with one channel that is large
+// only by its gate.
+Graph gated() {
+  at::manual_seed(5);
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {2, 4}));
+  Value& up = graph.add("MatMul", "up", {&x, &graph.add_constant("up.weight", at::randn({4, 6}))}).output();
+  at::Tensor sizes = at::ones({6});
+  sizes[2] = 1000;
+  Value& open = graph.add("Mul", "open", {&x, &x}).output();
+  Value& gate =
+      graph.add("MatMul", "gate", {&open, &graph.add_constant("gate.weight", at::ones({4, 6}) * sizes)}).output();
+  Value& product = graph.add("Mul", "product", {&gate, &up}).output();
+  Node& down = graph.add("MatMul", "down", {&product, &graph.add_constant("down.weight", at::randn({6, 3}))});
+  graph.add_output(down.output());
+  infer_shapes(graph);
+  graph.verify();
+  return graph;
+}
+
+TEST(Equalize, MeasuresWhatAProductGives) {
+  Graph graph = gated();
+  const at::Tensor x = at::randn({2, 4}), before = run(graph, x);
+  const EqualizeRecord blind = equalize(graph);
+  EXPECT_TRUE(blind.pairs.empty());
+  ASSERT_EQ(blind.skipped.size(), 2u);  // up and gate
+  EXPECT_NE(blind.skipped[0].find("a product in front of 'down'"), std::string::npos) << blind.skipped[0];
+
+  const TensorData data(x);
+  const EqualizeRecord record = equalize(graph, {.data = &data, .batch = 2});
+  ASSERT_EQ(record.pairs.size(), 1u);  // either operand of the product could take the factors: the first does
+  EXPECT_EQ(record.pairs[0].first, "up");
+  // One more rounding for each of the scaled weights; sums of 4 * 6 terms no larger than the largest output's.
+  EXPECT_LT((run(graph, x) - before).abs().max().item<double>(), 100 * 0x1p-24 * before.abs().max().item<double>());
+  EXPECT_GT(record.pairs[0].largest_factor, 10.0);  // sqrt of a range near 1000 times the others
 }
 
 }  // namespace
