@@ -12,10 +12,43 @@ const std::set<std::string>& listed() {
   return ops;
 }
 
+// Functions of one tensor that the runtime computes on codes, by a table or by itself.
+bool is_activation_function(const std::string& op) {
+  static const std::set<std::string> ops = {"Relu", "Clip",        "LeakyRelu", "Sigmoid",
+                                            "Tanh", "HardSigmoid", "HardSwish", "Identity"};
+  return ops.contains(op);
+}
+
+// Layers that are computed on codes, so far.
+using Integers = std::set<const Layer*>;
+
+bool comes_in_codes(const PlanBuilder& plan, const Integers& integers, const Value& value) {
+  const Layer* producer = plan.producer_of(value);
+  if (!producer || integers.contains(producer)) return true;  // an input of the model is quantized where it is read
+  const bool passes = passes_codes(plan, *producer) || is_activation_function(producer->op());
+  return passes && producer->head().input(0) && comes_in_codes(plan, integers, *producer->head().input(0));
+}
+
+// Operators that only join tensors gain nothing from codes which must be made for them: the residual stream of a
+// transformer, the squares of its norms and its rotary embeddings, where eight bits cost most, stay float.
+const Value* float_operand(const PlanBuilder& plan, const Integers& integers, const Layer& layer) {
+  if (plan.is_forced(layer) || (layer.op() != "Add" && layer.op() != "Mul" && layer.op() != "Concat")) return nullptr;
+  for (const Value* value : plan.activations_of(layer))
+    if (!comes_in_codes(plan, integers, *value)) return value;
+  return nullptr;
+}
+
 void annotate(PlanBuilder& plan) {
   plan.quantize_weights();
+  Integers integers;
   for (const Layer& layer : plan.layers()) {
     if (!plan.is_listed(layer, listed()) || passes_codes(plan, layer)) continue;
+    if (const Value* operand = float_operand(plan, integers, layer)) {
+      plan.leave_float(layer.output(),
+                       concat("'", layer.head().name(), "' joins '", operand->name(), "', which is float"));
+      continue;
+    }
+    if (!plan.is_excluded(layer)) integers.insert(&layer);
     for (const Value* value : plan.activations_of(layer))
       plan.quantize_input(layer, *value, rule_for("input of", layer));
     const Value& output = layer.output();

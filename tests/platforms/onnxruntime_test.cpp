@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "platforms/small_graph.h"
 #include "platforms/zoo_graph.h"
 
 namespace quench {
@@ -46,6 +47,39 @@ TEST(Onnxruntime, FloatOutputIsAnOption) {
   config.platform = "onnxruntime";
   config.platform_options.set("float_output", 1.0);
   EXPECT_EQ(counts(config, "resnet18"), (Counts{32, 21}));
+}
+
+// What a transformer adds to and squares is float; a gate between products is not. Both operands decide.
+TEST(Onnxruntime, JoinsOnlyWhatComesInCodes) {
+  Graph graph = parse_graph(R"(graph "g" {
+    input %x : float[3, 2]
+    const %a.weight : float[2, 2] = {1.0, 2.0, 3.0, 4.0}
+    const %b.weight : float[2, 2] = {1.0, 2.0, 3.0, 4.0}
+    %stream = Exp "stream" (%x)
+    %square = Mul "square" (%stream, %stream)
+    %a = MatMul "a" (%stream, %a.weight)
+    %sigmoid = Sigmoid "sigmoid" (%a)
+    %gate = Mul "gate" (%a, %sigmoid)
+    %b = MatMul "b" (%gate, %b.weight)
+    %residual = Add "residual" (%stream, %b)
+    %turned = Transpose "turned" (%b) {perm = ints[0, 1]}
+    %sum = Add "sum" (%gate, %turned)
+    output %square
+    output %residual
+    output %sum
+  })");
+  infer_shapes(graph);
+  const QuantPlan plan = make_plan(graph, config_for("onnxruntime"));
+  EXPECT_EQ(quantized_values(plan), "stream a sigmoid gate b turned=b sum");
+  EXPECT_EQ(reason_of(plan, "residual"), "'residual' joins 'stream', which is float");
+  EXPECT_EQ(reason_of(plan, "square"), "'square' joins 'stream', which is float");
+
+  QuantConfig forced = config_for("onnxruntime");  // the user's word holds
+  forced.additional_nodes = {"residual"};
+  EXPECT_TRUE(make_plan(graph, forced).find("residual"));
+  QuantConfig kept = config_for("onnxruntime");
+  kept.excluded_nodes = {"b"};
+  EXPECT_EQ(reason_of(make_plan(graph, kept), "sum"), "'sum' joins 'turned', which is float");
 }
 
 TEST(Onnxruntime, RefusesWhatItCannotRun) {
