@@ -109,6 +109,8 @@ class PlanBuilder {
   const Layer* owner_of(
       const PlanEntry& entry) const;  // of a weight or bias: its layer; of others the first that asked
 
+  bool has_user_rule(const PlanEntry& entry) const;  // a rule for its layer changed it
+
   QuantPlan finish();  // resolves the user's rules, refines, validates, lists what stays float
 
  private:
@@ -116,14 +118,18 @@ class PlanBuilder {
     PlanEntry entry;
     const Value* value = nullptr;
     const Layer* layer = nullptr;  // the first that asked
+    bool ruled = false;            // a rule of the user's changed it
   };
   Request& request(const Layer& layer, const Value& value, Role role, const std::string& rule);
   std::string why_excluded(const Layer& layer) const;
   void add_biases();
   void resolve_shares();
   void resolve_settings();
-  void resolve_entry(Request& request, std::vector<bool>& used);
-  void check_rules_used(const std::vector<bool>& used) const;
+  using UsedParts = std::vector<std::set<const QuantSettings*>>;  // of each rule, what changed something
+  void resolve_entry(Request& request, UsedParts& used);
+  void check_rules_used(const UsedParts& used) const;
+  void check_shared_weights() const;
+  void follow_leaders();
   void validate();
   std::vector<PlanSkip> skipped() const;
 
@@ -147,6 +153,10 @@ std::set<const Value*> non_negative_values(const Graph& graph);
 // The plan for a graph that fusion has seen. Throws for a rule that matches nothing, for an unknown platform or
 // option, and for what the target cannot run, naming the layer.
 QuantPlan make_plan(const Graph& graph, const QuantConfig& config);
+
+// A plan that came from elsewhere: whether its values are float tensors of the graph, its observers and quantizers
+// exist, and the platform can run it. Throws, naming the entry.
+void check_plan(const Graph& graph, const QuantPlan& plan);
 
 }  // namespace quench
 

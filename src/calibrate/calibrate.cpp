@@ -120,15 +120,39 @@ QuantizerRecord record_of(const ObservedQuantizer& one) {
           one.algorithm->deployed(fake_quant_tensors(*one.node))};
 }
 
+// Gives every quantizer its flags back, unless calibration came to its end.
+class FlagsKept {
+ public:
+  explicit FlagsKept(Graph& graph) {
+    for (const auto& node : graph.nodes())
+      if (is_quantizer(*node))
+        flags_.emplace_back(node.get(), fake_quant_flags(*node));
+      else if (node->op() == "quench.QuantizeBias")
+        biases_.emplace_back(node.get(), node->get_int("quantize", 0));
+  }
+  ~FlagsKept() {
+    if (done) return;
+    for (const auto& [node, flags] : flags_) set_fake_quant_flags(*node, flags);
+    for (const auto& [node, quantize] : biases_) node->attrs["quantize"] = quantize;
+  }
+  bool done = false;
+
+ private:
+  std::vector<std::pair<Node*, QuantFlags>> flags_;
+  std::vector<std::pair<Node*, std::int64_t>> biases_;
+};
+
 CalibrationRecord run(Graph& graph, const Dataset& data, const CalibrationOptions& options) {
   CalibrationRecord record;
   const auto start = Clock::now();
   QUENCH_CHECK(options.batches >= 0, "the number of batches must be at least 1, not ", options.batches);
+  FlagsKept flags(graph);
   Observing observing(graph);
   disable_all(graph);
   observing.observe_constants();
   if (needs_data(observing)) observe_data(graph, observing, data, options, record);
   observing.take_over();
+  flags.done = true;
   record.raised = fit_biases(graph);
   for (const ObservedQuantizer& one : observing.quantizers()) record.quantizers.push_back(record_of(one));
   record.seconds = seconds_since(start);

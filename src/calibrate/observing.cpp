@@ -24,11 +24,6 @@ std::set<const Value*> values_of_data(const Graph& graph) {
   return found;
 }
 
-// Its numbers came with the model (passes/qdq_to_fake_quant), and no observer could find them again.
-bool is_kept(const Node& node) {
-  return node.metadata.contains("quench.calibrated") && !node.metadata.contains("quench.observer");
-}
-
 // A copy of a graph shares its tensors, and a quantizer's are written in place.
 void give_own_tensors(Graph& graph) {
   std::set<const Value*> done;
@@ -88,7 +83,6 @@ Observing::Observing(Graph& graph) : graph_(graph) {
       continue;
     }
     scales.insert(node->input(1));
-    if (is_kept(*node)) continue;
     quantizers_.push_back(
         {node.get(), make_fake_quant(fake_quant_spec(*node)), observer_of(*node), of_data.contains(node->input(0))});
   }

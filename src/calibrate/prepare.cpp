@@ -61,7 +61,8 @@ Prepared prepare_quantized(const Graph& graph, const QuantConfig& config, const 
   Prepared result{graph, {}};
   run_passes(result.graph, {"infer_shapes", "fold_constants", "eliminate_dropout", "eliminate_identity",
                             "qdq_to_fake_quant", "eliminate_dead", "infer_shapes"});
-  result.plan = plan_of_its_own(result.graph, config);
+  const auto kept = graph.metadata.find("quench.plan");  // a file of ours
+  result.plan = kept == graph.metadata.end() ? plan_of_its_own(result.graph, config) : plan_from_yaml(kept->second);
   result.graph.metadata["quench.plan"] = to_yaml(result.plan);
   return result;
 }
@@ -78,6 +79,7 @@ Prepared prepare(const Graph& graph, const QuantConfig& config, const PrepareOpt
   if (own_quantizer(graph)) return prepare_quantized(graph, config, options);
   Prepared result{graph, {}};
   fuse_for_quantizing(result.graph, config, options.norm);
+  if (options.plan) check_plan(result.graph, *options.plan);
   result.plan = options.plan ? *options.plan : make_plan(result.graph, config);
   insert_quantizers(result.graph, result.plan);
   if (options.norm != NormMode::kFold && joins_norms(config))

@@ -1,6 +1,7 @@
 #include "calibrate/statistics.h"
 
 #include <ATen/ATen.h>
+#include <charconv>
 
 #include <algorithm>
 #include <filesystem>
@@ -52,11 +53,16 @@ std::string model_text(const Graph& graph) {
   return to_text(plain, {.data = false});
 }
 
+std::string number_text(double number) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, number).ptr};  // all of its digits
+}
+
 std::string options_text(const Options& options) {
   std::string text;
   for (const auto& [name, value] : options.values()) {
     const auto* number = std::get_if<double>(&value);
-    text += concat(" ", name, "=", number ? std::to_string(*number) : std::get<std::string>(value));
+    text += concat(" ", name, "=", number ? number_text(*number) : std::get<std::string>(value));
   }
   return text;
 }

@@ -31,7 +31,7 @@ std::string line_of(const PlanEntry& entry) {
 
 const PlanEntry* same_edge(const QuantPlan& plan, const PlanEntry& entry) {
   for (const PlanEntry& other : plan.entries)
-    if (other.value == entry.value && other.derived_from.empty() == entry.derived_from.empty()) return &other;
+    if (other.value == entry.value && other.derived_from == entry.derived_from) return &other;
   return nullptr;
 }
 

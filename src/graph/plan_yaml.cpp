@@ -142,6 +142,8 @@ QuantPlan read_plan(const std::string& text) {
   }
   QUENCH_CHECK(root["version"] && text_at(root["version"], "version") == "1", "'version' must be 1");
   QUENCH_CHECK(root["platform"] && root["quantized"], "a plan must have 'platform' and 'quantized'");
+  QUENCH_CHECK(root["quantized"].IsSequence(), "'quantized' must be a list of entries");
+  QUENCH_CHECK(!root["float"] || root["float"].IsSequence(), "'float' must be a list of entries");
   QuantPlan plan;
   plan.platform = text_at(root["platform"], "platform");
   if (root["parity"]) plan.parity = root["parity"].as<bool>();

@@ -2,10 +2,14 @@
 //   before: conv -> users            after: conv -> conv.fq (quench.FakeQuant) -> users
 // Values that share a scale have FakeQuant nodes with the same constants. A bias in int32 gets a quench.QuantizeBias
 // that reads the scales of the layer's input and weight.
+#include <algorithm>
+
 #include "quench/error.h"
 #include "quench/graph.h"
 #include "quench/observer.h"
+#include "quench/op.h"
 #include "quench/plan.h"
+#include "quench/platform.h"
 #include "quench/registry.h"
 
 namespace quench {
@@ -15,9 +19,24 @@ FakeQuantSpec spec_of(const PlanEntry& entry, QuantizeBy by) {
   return {entry.fake_quant, entry.scheme, entry.role, by, entry.fake_quant_options};
 }
 
+// Who reads a weight otherwise than as a weight (a Gather beside the Gemm that has the same table) goes on reading it
+// as it is.
+void reconnect_others(Graph& graph, const Platform& platform, Value& weight, Node& quantizer) {
+  const std::vector<Value::Use> uses = quantizer.output().uses();
+  const auto is_weight = [&](const Value::Use& use) {
+    const auto& ops = platform.weighted;
+    return use.slot == entry_of(*use.node).traits.weight_slot &&
+           std::find(ops.begin(), ops.end(), use.node->op()) != ops.end();
+  };
+  if (std::none_of(uses.begin(), uses.end(), is_weight)) return;  // a platform's own idea of a weight
+  for (const Value::Use& use : uses)
+    if (!is_weight(use)) graph.set_input(*use.node, use.slot, &weight);
+}
+
 void insert_one(Graph& graph, const QuantPlan& plan, const PlanEntry& entry) {
   Value& value = graph.value(entry.value);
   Node& node = insert_fake_quant(graph, value, spec_of(entry, plan.by));
+  if (entry.role == Role::kWeight) reconnect_others(graph, find_platform(plan.platform), value, node);
   set_observer_of(node, entry.observer, entry.observer_options);
   if (entry.shared_with.empty()) return;
   const Node* leader = graph.find_node(entry.shared_with + ".fq");

@@ -61,12 +61,12 @@ void keep_outputs_whole(PlanBuilder& plan) {
   for (const Value* output : plan.graph().outputs()) near.insert(output);
   const std::vector<Layer>& layers = plan.layers();
   for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer)
-    if (near.contains(&layer->output()) && neutral.contains(layer->op()))
+    if (neutral.contains(layer->op()) && near.contains(&layer->output()))
       for (const Value* value : plan.activations_of(*layer))
         if (value->uses().size() == 1) near.insert(value);
   for (const Value* value : near) {
     PlanEntry* entry = plan.find(*value);
-    if (!entry || entry->rule.find('[') != std::string::npos) continue;  // a rule of the user's changed it
+    if (!entry || plan.has_user_rule(*entry)) continue;
     entry->observer = "min_max";
     entry->observer_options = {};
     entry->rule += "; close to an output: nothing is cut off";

@@ -66,6 +66,12 @@ void choose_axis(const Layer& layer, Role role, QSchemeSpec& scheme) {
   if (role == Role::kActivation) scheme.axis = traits.channel_axis;
 }
 
+// One number a channel, added as it is.
+bool is_plain_bias(const Node& node, const Value& bias) {
+  const bool scaled = node.get_float("alpha", 1.0) != 1.0 || node.get_float("beta", 1.0) != 1.0;
+  return bias.has_rank() && bias.rank() == 1 && !(node.op() == "Gemm" && scaled);
+}
+
 }  // namespace
 
 void PlanBuilder::resolve_shares() {
@@ -95,7 +101,7 @@ void PlanBuilder::resolve_shares() {
   }
 }
 
-void PlanBuilder::resolve_entry(Request& request, std::vector<bool>& used) {
+void PlanBuilder::resolve_entry(Request& request, UsedParts& used) {
   PlanEntry& entry = request.entry;
   QuantizerDefaults chosen = defaults_for(platform_, entry.role);
   bool axis_given = settings_for(config_, entry.role).axis.has_value();
@@ -109,7 +115,8 @@ void PlanBuilder::resolve_entry(Request& request, std::vector<bool>& used) {
     const auto wish = [&](const Layer& layer, const QuantSettings& settings) {
       if (settings.empty() || !matches(layer, rule)) return;
       lay(settings);
-      used[i] = true;
+      used[i].insert(&settings);
+      request.ruled = true;
       entry.rule += " [" + rule.text() + "]";
     };
     if (entry.role == Role::kWeight) wish(*request.layer, rule.weight);
@@ -132,19 +139,45 @@ void PlanBuilder::resolve_settings() {
     check_user_schemes(platform_name_, config_.activation, "activation");
   }
   if (platform_.fixed_schemes) check_fixed_schemes(platform_name_, config_);
-  std::vector<bool> used(config_.layers.size(), false);
+  UsedParts used(config_.layers.size());
   for (auto& [value, request] : requests_) resolve_entry(request, used);
   check_rules_used(used);
 }
 
-void PlanBuilder::check_rules_used(const std::vector<bool>& used) const {
+void PlanBuilder::check_rules_used(const UsedParts& used) const {
   for (std::size_t i = 0; i < config_.layers.size(); ++i) {
     const LayerRule& rule = config_.layers[i];
     const auto at =
         std::find_if(layers_.begin(), layers_.end(), [&](const Layer& layer) { return matches(layer, rule); });
     QUENCH_CHECK(at != layers_.end(), "the rule ", rule.text(), " matches no layer");
-    QUENCH_CHECK(rule.keep_float || used[i], "the rule ", rule.text(), " changes nothing: platform '", platform_name_,
-                 "' puts no such quantizer on '", at->head().name(), "'");
+    const auto check = [&](const QuantSettings& part, const char* what) {
+      QUENCH_CHECK(part.empty() || used[i].contains(&part), "the rule ", rule.text(), " changes no ", what,
+                   ": platform '", platform_name_, "' puts no such quantizer on '", at->head().name(), "'");
+    };
+    if (rule.keep_float) continue;
+    QUENCH_CHECK(!rule.weight.empty() || !rule.activation.empty() || !rule.output.empty(), "the rule ", rule.text(),
+                 " says nothing: give it weight, activation, output or float");
+    check(rule.weight, "weight");
+    check(rule.activation, "activation");
+    check(rule.output, "output");
+  }
+}
+
+// One constant has one quantizer, so that all layers that read it as their weight must want the same.
+void PlanBuilder::check_shared_weights() const {
+  for (const auto& [value, request] : requests_) {
+    if (request.entry.role != Role::kWeight) continue;
+    for (const Value::Use& use : value->uses()) {
+      const Layer& layer = layer_of(*use.node);
+      const OpTraits& traits = entry_of(*use.node).traits;
+      if (&layer == request.layer || use.slot != traits.weight_slot) continue;
+      QUENCH_CHECK(!is_excluded(layer), "'", layer.head().name(), "' is to stay float, but shares its weight '",
+                   value->name(), "' with '", request.layer->head().name(), "', which is quantized");
+      const QScheme& scheme = request.entry.scheme;
+      QUENCH_CHECK(scheme.per_tensor() || !traits.weight_axis || traits.weight_axis(*use.node) == scheme.axis(), "'",
+                   layer.head().name(), "' and '", request.layer->head().name(), "' share the weight '", value->name(),
+                   "' along different axes: quantize it per tensor");
+    }
   }
 }
 
@@ -154,6 +187,10 @@ void PlanBuilder::add_biases() {
     const int slot = entry_of(layer.head()).traits.bias_slot;
     const Value* bias = slot < 0 ? nullptr : layer.head().input(slot);
     if (!bias || !is_constant(*bias) || !has_weight(layer)) continue;
+    if (!is_plain_bias(layer.head(), *bias)) {
+      leave_float(*bias, concat("'", layer.head().name(), "' does more with it than add it to each channel"));
+      continue;
+    }
     const Value* weight = layer.head().input(entry_of(layer.head()).traits.weight_slot);
     const PlanEntry* x = find(*layer.head().input(0));
     const PlanEntry* w = find(*weight);
@@ -200,7 +237,7 @@ std::vector<PlanSkip> PlanBuilder::skipped() const {
     const auto at = reasons_.find(&value);
     const Layer* producer = producer_of(value);
     std::string reason = concat("no rule of '", platform_name_, "' quantizes it");
-    if (producer && &producer->output() != &value)
+    if (producer && value.producer() != &producer->last())
       reason = concat("inside the fused layer '", producer->head().name(), "'");
     list.push_back({value.name(), at == reasons_.end() ? reason : at->second});
   };
@@ -214,27 +251,38 @@ std::vector<PlanSkip> PlanBuilder::skipped() const {
   return list;
 }
 
+// What shares a scale has its leader's quantizer in all.
+void PlanBuilder::follow_leaders() {
+  for (auto& [value, request] : requests_) {
+    PlanEntry& entry = request.entry;
+    if (entry.shared_with.empty()) continue;
+    const PlanEntry leader = *find(graph_.value(entry.shared_with));
+    const bool same =
+        leader.scheme == entry.scheme && leader.observer == entry.observer && leader.fake_quant == entry.fake_quant;
+    QUENCH_CHECK(same || !request.ruled, "a rule for '", entry.value, "' cannot hold: it has the scale of '",
+                 leader.value, "' (", entry.rule, "); give the rule to the layer that makes '", leader.value,
+                 "' (output:)");
+    const std::string name = entry.value, rule = entry.rule;
+    entry = leader;
+    entry.value = name;
+    entry.rule = rule;
+    entry.shared_with = leader.value;
+  }
+}
+
 QuantPlan PlanBuilder::finish() {
   resolve_shares();
   if (platform_.bias) add_biases();
   resolve_settings();
   if (platform_.refine) platform_.refine(*this);
   validate();
+  check_shared_weights();
   if (!platform_.bias) add_biases();
   QuantPlan plan;
   plan.platform = platform_name_;
   plan.parity = config_.parity;
   plan.by = platform_.by;
-  for (auto& [value, request] : requests_) {
-    if (const PlanEntry* leader =
-            request.entry.shared_with.empty() ? nullptr : find(graph_.value(request.entry.shared_with))) {
-      const std::string with = leader->value, rule = request.entry.rule, name = request.entry.value;
-      request.entry = *leader;
-      request.entry.value = name;
-      request.entry.rule = rule;
-      request.entry.shared_with = with;
-    }
-  }
+  follow_leaders();
   // In order of the graph: what a node reads, then what it writes.
   std::set<const Value*> done;
   const auto take = [&](const Value* value) {

@@ -15,6 +15,9 @@ bool is_non_negative_constant(const Value& value) {
   return tensor.numel() > 0 && at::isFloatingType(tensor.scalar_type()) && (tensor >= 0).all().item<bool>();
 }
 
+// Shapes, axes and the like beside the data.
+bool is_number(DType dtype) { return dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kBool; }
+
 bool clips_below_zero(const Node& node) {
   const Value* low = node.input(1);
   return node.op() == "Clip" && low && low->is_constant() && is_non_negative_constant(*low);
@@ -32,9 +35,11 @@ std::set<const Value*> non_negative_values(const Graph& graph) {
     bool positive = traits.non_negative || clips_below_zero(*node);
     if (node->op() == "Clip" && known(node->input(0))) positive = true;  // an upper bound below zero is nobody's
     if (!positive && traits.keeps_sign) {
-      positive = true;
-      for (const Value* input : node->inputs())
-        if (input && input->dtype() == DType::kFloat) positive = positive && known(input);
+      positive = known(node->input(0));
+      for (std::size_t slot = 1; slot < node->inputs().size(); ++slot) {
+        const Value* input = node->inputs()[slot];
+        if (input && !is_number(input->dtype())) positive = positive && known(input);
+      }
     }
     if (positive && !node->outputs().empty() && node->outputs()[0]) found.insert(node->outputs()[0]);
   }

@@ -163,6 +163,11 @@ void PlanBuilder::share(const Value& value, const Value& with, const std::string
   if (!layer && !value.uses().empty()) layer = &layer_of(*value.uses()[0].node);
   if (!layer) return;
   Request& found = request(*layer, value, Role::kActivation, rule);
+  if (!found.entry.shared_with.empty() && found.entry.shared_with != with.name()) {
+    // One leader is observed for all that share; two would need the union of what neither sees alone.
+    found.entry.rule += concat("; not with '", with.name(), "' too: the target requantizes there");
+    return;
+  }
   found.entry.shared_with = with.name();
   found.entry.rule = rule;
 }
@@ -179,6 +184,11 @@ std::vector<PlanEntry*> PlanBuilder::entries() {
   for (auto& [value, request] : requests_) list.push_back(&request.entry);
   std::sort(list.begin(), list.end(), [](const PlanEntry* a, const PlanEntry* b) { return a->value < b->value; });
   return list;
+}
+
+bool PlanBuilder::has_user_rule(const PlanEntry& entry) const {
+  const auto at = requests_.find(graph_.find_value(entry.value));
+  return at != requests_.end() && at->second.ruled;
 }
 
 const Layer* PlanBuilder::owner_of(const PlanEntry& entry) const {

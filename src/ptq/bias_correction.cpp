@@ -12,7 +12,9 @@
 #include <chrono>
 #include <cmath>
 
+#include "data/batch_size.h"
 #include "ptq/layer_bias.h"
+#include "quench/calibrate.h"
 #include "quench/error.h"
 #include "quench/executor.h"
 #include "quench/fake_quant.h"
@@ -48,6 +50,7 @@ CorrectedLayer record_of(const Node& layer, const at::Tensor& shift, double devi
 }
 
 Batch load_at_once(const Dataset& data, const BiasCorrectionOptions& options, BiasCorrectionRecord& record) {
+  QUENCH_CHECK(data.size() > 0, "the data is empty: bias correction needs at least one item");
   LoadOptions load;
   load.batch_size = std::min<std::int64_t>(data.size(), options.images > 0 ? options.images : 64);
   load.workers = options.workers;
@@ -117,29 +120,37 @@ class InputMeans {
   void attach(Executor& executor) {
     for (auto& [name, sum] : sums_)
       executor.on_value(name, [&sum = sum](const Value&, RtValue& result) {
-        add(sum, result.tensor());
+        sum.add(result.tensor());
         return Next::kContinue;
       });
   }
 
-  at::Tensor of(const Node& layer, std::int64_t images) const {
-    return (sums_.at(layer.input(0)->name()) / static_cast<double>(images)).to(at::kFloat).unsqueeze(0);
+  at::Tensor of(const Node& layer) const {
+    const Sum& sum = sums_.at(layer.input(0)->name());
+    return (sum.total / static_cast<double>(sum.rows)).to(at::kFloat).unsqueeze(0);
   }
 
  private:
-  static void add(at::Tensor& total, const at::Tensor& x) {
-    const at::Tensor sum = x.sum({0}).to(at::kDouble);  // a batch in float32, the batches in double
-    QUENCH_CHECK(!total.defined() || total.sizes() == sum.sizes(),
-                 "fast bias correction needs images of one size; use the sequential kind");
-    total = total.defined() ? total.add_(sum) : sum;
-  }
+  struct Sum {
+    at::Tensor total;
+    std::int64_t rows = 0;  // not always images: a Reshape may have put other dims into the first one
 
-  std::map<std::string, at::Tensor> sums_;  // by the value that the layer reads
+    void add(const at::Tensor& x) {
+      const at::Tensor sum = x.sum({0}).to(at::kDouble);  // a batch in float32, the batches in double
+      QUENCH_CHECK(!total.defined() || total.sizes() == sum.sizes(),
+                   "fast bias correction needs images of one size; use the sequential kind");
+      total = total.defined() ? total.add_(sum) : sum;
+      rows += x.size(0);
+    }
+  };
+
+  std::map<std::string, Sum> sums_;  // by the value that the layer reads
 };
 
 std::int64_t gather(const Graph& plain, const Dataset& data, const BiasCorrectionOptions& options, InputMeans& means) {
   LoadOptions load;
-  load.batch_size = options.batch;
+  const Value& input = only_input(plain, "bias correction");
+  load.batch_size = choose_batch(input, options.batch);
   load.workers = options.workers;
   load.skip_broken = options.skip_broken;
   Loader loader(data, load);
@@ -150,7 +161,7 @@ std::int64_t gather(const Graph& plain, const Dataset& data, const BiasCorrectio
   while (done < total) {
     const std::optional<Batch> batch = loader.next();
     if (!batch) break;
-    executor.run({batch->inputs});
+    executor.run({RtValue(fill_up(input, batch->inputs.tensor(), load.batch_size), batch->inputs.dtype())});
     done += static_cast<std::int64_t>(batch->indices.size());
     if (options.progress) options.progress(done, total);
   }
@@ -173,7 +184,7 @@ void correct_fast(Graph& graph, const std::vector<Node*>& layers, const Dataset&
   Executor exact(plain), quantized(measured);
   std::map<Node*, at::Tensor> shifts;
   for (Node* layer : layers) {
-    const at::Tensor x = means.of(*layer, record.images);
+    const at::Tensor x = means.of(*layer);
     const at::Tensor y = run_layer(exact, *layer, x);
     const at::Tensor shift = channel_means(y) - channel_means(run_layer(quantized, *layer, x));
     record.layers.push_back(record_of(*layer, shift, y.std().item<double>()));
@@ -195,17 +206,23 @@ BiasCorrectionRecord correct_biases(Graph& graph, const Dataset& data, const Bia
   const auto start = std::chrono::steady_clock::now();
   BiasCorrectionRecord record;
   if (options.kind == BiasCorrection::kNone) return record;
-  QUENCH_CHECK(graph.inputs().size() == 1, "bias correction needs a model with one input, not ", graph.inputs().size());
-  const std::vector<Node*> layers = correctable_layers(graph, record.skipped);
+  check_calibrated(graph);
+  const bool one_size = fixed_batch(only_input(graph, "bias correction")) >= 0;
+  QUENCH_CHECK(
+      options.kind == BiasCorrection::kFast || !one_size,
+      "sequential bias correction holds all images at once, but the model's batch is fixed: use the fast kind");
+  Graph result(graph);  // an error leaves the graph as it was
+  const std::vector<Node*> layers = correctable_layers(result, record.skipped);
   with_context([&] { return concat("during ", name_of(options.kind), " bias correction"); },
                [&] {
                  if (layers.empty()) return;
                  if (options.kind == BiasCorrection::kFast)
-                   correct_fast(graph, layers, data, options, record);
+                   correct_fast(result, layers, data, options, record);
                  else
-                   Sequential(graph, layers).run(load_at_once(data, options, record), record);
+                   Sequential(result, layers).run(load_at_once(data, options, record), record);
                });
-  graph.verify();
+  result.verify();
+  graph = std::move(result);
   record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return record;
 }

@@ -49,7 +49,8 @@ bool has_constant_weight(const Node& node) {
   if (node.op() != "Conv" && !is_linear(node)) return false;
   if (!node.input(1) || !node.input(1)->is_constant() || node.input(1)->uses().size() != 1) return false;
   if (node.op() == "MatMul") return node.input(1)->tensor().dim() == 2;
-  if (node.input(2) && (!node.input(2)->is_constant() || node.input(2)->uses().size() != 1)) return false;
+  const Value* bias = node.input(2);
+  if (bias && (!bias->is_constant() || bias->uses().size() != 1 || bias->rank() != 1)) return false;
   if (node.op() == "Gemm")
     return node.get_float("alpha", 1) == 1 && node.get_float("beta", 1) == 1 && node.get_int("transA", 0) == 0;
   return true;

@@ -5,6 +5,7 @@
 #include "quench/error.h"
 #include "quench/fake_quant.h"
 #include "quench/op.h"
+#include "quench/platform.h"
 
 namespace quench {
 namespace {
@@ -15,17 +16,46 @@ const Node* quantizer_of(const Node& layer, int slot) {
   return producer && producer->op() == "quench.FakeQuant" ? producer : nullptr;
 }
 
-// The constant behind the layer's bias, through quantizers of it.
-Value* bias_constant(const Node& layer) {
-  Value* bias = layer.input(entry_of(layer).traits.bias_slot);
-  while (bias && bias->producer() && entry_of(*bias->producer()).traits.quantizes) bias = bias->producer()->input(0);
-  return bias;
+// Where the constant of the layer's bias is read: by the layer itself, or by a quantizer in front of it.
+struct BiasPlace {
+  Node* reader;
+  int slot;
+  Value* value() const { return reader->input(slot); }
+};
+
+BiasPlace bias_of(Node& layer) {
+  BiasPlace place{&layer, entry_of(layer).traits.bias_slot};
+  while (place.value() && place.value()->producer() && entry_of(*place.value()->producer()).traits.quantizes)
+    place = {place.value()->producer(), 0};
+  return place;
 }
 
 bool has_int32_biases(const Graph& graph) {
-  for (const auto& node : graph.nodes())
-    if (node->op() == "quench.QuantizeBias") return true;
-  return false;
+  const auto plan = graph.metadata.find("quench.plan");
+  return plan != graph.metadata.end() && find_platform(plan_from_yaml(plan->second).platform).int32_bias;
+}
+
+void note_in_plan(Graph& graph, const std::string& bias, const Node& layer, const Node& x, const Node& w) {
+  QuantPlan plan = plan_from_yaml(graph.metadata.at("quench.plan"));
+  PlanEntry entry;
+  entry.value = bias;
+  entry.role = Role::kBias;
+  entry.derived_from = {x.input(0)->name(), w.input(0)->name()};
+  entry.rule = concat("bias of ", layer.op(), " '", layer.name(), "', made by bias correction");
+  plan.entries.push_back(entry);
+  graph.metadata["quench.plan"] = to_yaml(plan);
+}
+
+// Why the mean of its output cannot be moved by its bias; "" where it can.
+std::string why_not(Node& layer) {
+  if (layer.op() != "Conv" && layer.op() != "ConvTranspose" && layer.op() != "Gemm") return layer.op() + " has no bias";
+  const bool scaled = layer.get_float("alpha", 1.0) != 1.0 || layer.get_float("beta", 1.0) != 1.0;
+  if (layer.op() == "Gemm" && (scaled || layer.get_int("transA", 0) != 0)) return "it scales or transposes";
+  const BiasPlace bias = bias_of(layer);
+  if (!bias.value()) return "";
+  if (!bias.value()->is_constant()) return "its bias is computed";
+  if (bias.value()->rank() != 1) return "its bias is not one number a channel";
+  return bias.reader != &layer && bias.reader->output().uses().size() > 1 ? "its quantized bias is another's too" : "";
 }
 
 void add_bias(Graph& graph, Node& layer, const at::Tensor& bias) {
@@ -41,6 +71,7 @@ void add_bias(Graph& graph, Node& layer, const at::Tensor& bias) {
   node.output().set_type(constant.type());
   node.attrs["quantize"] = std::int64_t{1};
   graph.set_input(layer, slot, &node.output());
+  note_in_plan(graph, constant.name(), layer, *x, *w);
 }
 
 }  // namespace
@@ -51,31 +82,32 @@ std::vector<Node*> correctable_layers(const Graph& graph, std::vector<std::strin
     const OpTraits& traits = entry_of(*node).traits;
     if (traits.weight_slot < 0 || !quantizer_of(*node, traits.weight_slot)) continue;
     if (fake_quant_spec(*quantizer_of(*node, traits.weight_slot)).role != Role::kWeight) continue;
-    const bool known = node->op() == "Conv" || node->op() == "ConvTranspose" || node->op() == "Gemm";
-    if (!known) {
-      skipped.push_back(concat(node->name(), ": ", node->op(), " has no bias"));
-      continue;
-    }
-    const Value* bias = bias_constant(*node);
-    if (bias && !bias->is_constant())
-      skipped.push_back(concat(node->name(), ": its bias is computed"));
-    else
+    const std::string reason = why_not(*node);
+    if (reason.empty())
       layers.push_back(node.get());
+    else
+      skipped.push_back(concat(node->name(), ": ", reason));
   }
   return layers;
 }
 
 void shift_bias(Graph& graph, Node& layer, const at::Tensor& shift) {
-  Value* bias = bias_constant(layer);
-  if (!bias) {
+  const BiasPlace bias = bias_of(layer);
+  if (!bias.value()) {
     add_bias(graph, layer, shift.to(at::kFloat));
     return;
   }
-  const at::Tensor& old = bias->tensor();
+  const at::Tensor& old = bias.value()->tensor();
   const at::Tensor moved =
       (old.detach().to(at::kDouble) + shift.to(at::kDouble).reshape(old.sizes())).to(old.scalar_type());
-  // Not in place: a graph that shares its tensors with another must not change it.
-  graph.set_tensor(*bias, moved);
+  if (bias.value()->uses().size() == 1) {
+    graph.set_tensor(*bias.value(), moved);  // not in place: a copy of the graph may share the tensor
+    return;
+  }
+  // A bias that several layers read: from now on each has its own.
+  Value& own = graph.add_constant(graph.unique_name(layer.name() + ".bias"), moved);
+  own.set_parameter(bias.value()->is_parameter());
+  graph.set_input(*bias.reader, bias.slot, &own);
 }
 
 at::Tensor channel_means(const at::Tensor& y) {

@@ -130,8 +130,8 @@ TEST(BiasCorrection, LayersWithoutABiasGetOne) {
     output %y
   })");
   QuantConfig config;
-  config.weight.bits = 2;
-  for (const char* platform : {"tensorrt", "onnxruntime"}) {
+  config.weight.bits = 4;
+  for (const char* platform : {"tensorrt_qdq", "onnxruntime"}) {
     Prepared prepared = prepare_by_platform(graph, platform, config);
     const Noise data;
     calibrate(prepared.graph, data);
@@ -139,7 +139,49 @@ TEST(BiasCorrection, LayersWithoutABiasGetOne) {
     const Node* conv = prepared.graph.find_node("y");
     ASSERT_EQ(conv->inputs().size(), 3u) << platform;
     ASSERT_TRUE(conv->input(2));
+    // In int32 where the platform has it so, and in the plan.
+    const bool int32 = std::string(platform) == "onnxruntime";
+    EXPECT_EQ(conv->input(2)->producer() != nullptr, int32);
+    const QuantPlan plan = plan_from_yaml(prepared.graph.metadata.at("quench.plan"));
+    EXPECT_EQ(plan.count(Role::kBias), int32 ? 1 : 0);
   }
+}
+
+// Rows are not images: a Reshape puts the rows of an image into the batch. And a bias of two layers is split.
+TEST(BiasCorrection, RowsThatAreNoImagesAndASharedBias) {
+  const Graph graph = parse_graph(R"(graph "g" {
+    input %x : float["N", 1, 4, 4]
+    const %shape : int64[2] = {-1, 4}
+    const %w : float[2, 4] = {0.31, 1.0, -0.42, 0.77, 0.9, -0.1, 0.6, 0.4}
+    const %v : float[2, 2] = {0.35, 1.0, -0.77, 0.51}
+    const %b : float[2] = {0.1, 0.2}
+    %rows = Reshape "rows" (%x, %shape) : float["M", 4]
+    %first = Gemm "first" (%rows, %w, %b) {transB = 1} : float["M", 2]
+    %second = Gemm "second" (%first, %v, %b) {transB = 1} : float["M", 2]
+    output %second
+  })");
+  QuantConfig config;
+  config.weight.bits = 4;
+  config.weight.granularity = Granularity::kTensor;
+  Prepared prepared = prepare_by_platform(graph, "tensorrt_qdq", config);
+  const Noise data;
+  calibrate(prepared.graph, data);
+  const Graph before(prepared.graph);
+  EXPECT_TRUE(correct(prepared.graph, data, BiasCorrection::kFast, 0).changed());
+  const Value& first = *prepared.graph.find_node("first")->input(2);
+  const Value& second = *prepared.graph.find_node("second")->input(2);
+  EXPECT_NE(&first, &second);
+  // The mean of the first layer's output is that of the float network, to float32's rounding.
+  Graph plain(before), weights(prepared.graph);
+  disable_all(plain);
+  set_state(weights, Role::kActivation, {});
+  LoadOptions load;
+  load.batch_size = 8;
+  const RtValue x = Loader(data, load).next()->inputs;
+  const auto mean = [&](const Graph& of) {
+    return Executor(of).run({{"x", x}}, {"first"}).at("first").tensor().mean(0);
+  };
+  EXPECT_LT((mean(plain) - mean(weights)).abs().max().item<double>(), 1e-5);
 }
 
 }  // namespace

@@ -1,0 +1,114 @@
+// What a plan refuses, and what a rule of the user's may not do unnoticed.
+#include <gtest/gtest.h>
+
+#include "platforms/zoo_graph.h"
+#include "quench/error.h"
+#include "quench/op.h"
+
+namespace quench {
+namespace {
+
+template <typename Body>
+std::string message_of(Body&& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+QuantConfig for_platform(const std::string& platform) {
+  QuantConfig config;
+  config.platform = platform;
+  return config;
+}
+
+// MaxPool's output has the scale of the stem's: a rule for it alone cannot hold.
+TEST(PlanRules, ARuleOnWhatSharesAScaleIsRefused) {
+  QuantConfig config = for_platform("onnxruntime");
+  LayerRule rule;
+  rule.match = "layer1.0.conv1";
+  rule.activation.bits = 4;
+  config.layers.push_back(rule);
+  const std::string message = message_of([&] { make_plan(zoo_graph("resnet18"), config); });
+  EXPECT_TRUE(contains(message, "cannot hold: it has the scale of")) << message;
+}
+
+TEST(PlanRules, EveryPartOfARuleMustChangeSomething) {
+  QuantConfig config = for_platform("ncnn");
+  LayerRule rule;
+  rule.match = "fc";
+  rule.weight.observer = "mse";
+  rule.output.observer = "mse";  // ncnn quantizes no outputs
+  config.layers.push_back(rule);
+  const std::string message = message_of([&] { make_plan(zoo_graph("resnet18"), config); });
+  EXPECT_TRUE(contains(message, "changes no output")) << message;
+}
+
+Graph twins() {
+  return parse_graph(R"(graph "g" {
+    input %x : float["N", 2]
+    const %w : float[2, 2] = {1.0, 2.0, 3.0, 4.0}
+    const %b : float[2] = {0.5, 0.5}
+    %first = Gemm "first" (%x, %w, %b) {transB = 1} : float["N", 2]
+    %second = Gemm "second" (%first, %w, %b) {transB = 1} : float["N", 2]
+    output %second
+  })");
+}
+
+TEST(PlanRules, LayersThatShareAWeightMustAgree) {
+  QuantConfig config = for_platform("onnxruntime");
+  EXPECT_EQ(make_plan(twins(), config).count(Role::kWeight), 1);
+  LayerRule rule;
+  rule.match = "second";
+  rule.keep_float = true;
+  config.layers.push_back(rule);
+  const std::string message = message_of([&] { make_plan(twins(), config); });
+  EXPECT_TRUE(contains(message, "'second' is to stay float, but shares its weight 'w'")) << message;
+}
+
+TEST(PlanRules, APlanDoesNotDifferFromItself) {
+  const QuantPlan plan = make_plan(twins(), for_platform("onnxruntime"));
+  EXPECT_EQ(plan.count(Role::kBias), 2);  // one bias, two layers, two scales
+  EXPECT_TRUE(diff_plans(plan, plan).empty());
+}
+
+TEST(PlanRules, APlanFromElsewhereIsHeldAgainstThePlatform) {
+  const Graph& graph = zoo_graph("resnet18");
+  QuantPlan plan = make_plan(graph, for_platform("onnxruntime"));
+  check_plan(graph, plan);
+  for (PlanEntry& entry : plan.entries)
+    if (entry.value == "fc.weight") entry.scheme = QScheme::parse("int16 symmetric tensor");
+  const std::string message = message_of([&] { check_plan(graph, plan); });
+  EXPECT_TRUE(contains(message, "cannot run 16-bit weights")) << message;
+  EXPECT_TRUE(contains(message, "in the plan's entry of 'fc.weight'")) << message;
+}
+
+TEST(PlanRules, AListMustBeAList) {
+  const std::string message =
+      message_of([] { plan_from_yaml("version: 1\nplatform: tensorrt\nquantized: nonsense\n", "p.yaml"); });
+  EXPECT_TRUE(contains(message, "'quantized' must be a list")) << message;
+}
+
+// A table that is looked up and multiplied with: only the product is quantized.
+TEST(PlanRules, AnotherReaderOfAWeightReadsItAsItIs) {
+  Graph graph = parse_graph(R"(graph "g" {
+    input %x : float["N", 2]
+    input %i : int64["M"]
+    const %w : float[2, 2] = {1.0, 2.0, 3.0, 4.0}
+    %y = Gemm "y" (%x, %w) : float["N", 2]
+    %rows = Gather "rows" (%w, %i) : float["M", 2]
+    output %y
+    output %rows
+  })");
+  const QuantPlan plan = make_plan(graph, for_platform("onnxruntime"));
+  insert_quantizers(graph, plan);
+  EXPECT_EQ(graph.find_node("rows")->input(0)->name(), "w");
+  EXPECT_EQ(graph.find_node("y")->input(1)->producer()->op(), "quench.FakeQuant");
+}
+
+}  // namespace
+}  // namespace quench
