@@ -70,6 +70,8 @@ struct PairedTest {
 // Throws when the two are not of the same images.
 PairedTest compare_predictions(const std::vector<Prediction>& first, const std::vector<Prediction>& second);
 double mcnemar_p_value(std::int64_t only_first, std::int64_t only_second);
+// The 95 % interval of the first run's accuracy less the second's, image by image (Bonett and Price 2012).
+Interval difference_interval(const PairedTest& test);
 
 // The predictions file (docs/formats.md): text, one line an image.
 void write_predictions(const std::string& path, const std::vector<Prediction>& predictions);

@@ -50,5 +50,7 @@ void add_inspect(CLI::App& app, CommandLine& command_line);
 void add_run(CLI::App& app, CommandLine& command_line);
 void add_eval(CLI::App& app, CommandLine& command_line);
 void add_plan(CLI::App& app, CommandLine& command_line);
+void add_quantize(CLI::App& app, CommandLine& command_line);
+void add_profile(CLI::App& app, CommandLine& command_line);
 
 }  // namespace quench

@@ -6,71 +6,20 @@
 #include "cli/load_model.h"
 #include "core/atomic_file.h"
 #include "core/progress.h"
+#include "quench/calibrate.h"
 #include "quench/error.h"
 #include "quench/evaluate.h"
+#include "report/eval_text.h"
 
 namespace quench {
 namespace {
 
-struct Options {
+struct Arguments {
   std::string model, data, predictions, against, device = "cpu";
   std::int64_t limit = 0;
   bool plain = false;
   EvalOptions eval;
 };
-
-std::string percent(double fraction) {
-  std::array<char, 16> text{};
-  std::snprintf(text.data(), text.size(), "%.2f", 100 * fraction);
-  return text.data();
-}
-
-std::string decimals(double number, int digits) {
-  std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), "%.*f", digits, number);
-  return text.data();
-}
-
-Json json_of(const PairedTest& test, const std::string& against) {
-  return {{"file", against},
-          {"images", test.images},
-          {"only_this_right", test.only_first},
-          {"only_that_right", test.only_second},
-          {"prediction_changed", test.changed},
-          {"p_value", test.p_value}};
-}
-
-Json json_of(const EvalResult& result) {
-  if (result.task == Task::kNextToken) {
-    return {{"texts", result.texts},
-            {"tokens", result.tokens},
-            {"perplexity", result.perplexity()},
-            {"seconds", result.seconds},
-            {"model_seconds", result.model_seconds},
-            {"batch", result.batch},
-            {"skipped", result.skipped}};
-  }
-  const Interval interval = wilson_interval(result.correct, result.images);
-  return {{"images", result.images},
-          {"correct", result.correct},
-          {"correct5", result.correct5},
-          {"top1", result.top1()},
-          {"top5", result.top5()},
-          {"top1_low", interval.low},
-          {"top1_high", interval.high},
-          {"seconds", result.seconds},
-          {"model_seconds", result.model_seconds},
-          {"images_per_second", static_cast<double>(result.images) / result.seconds},
-          {"batch", result.batch},
-          {"skipped", result.skipped}};
-}
-
-void print_accuracy(const char* name, std::int64_t correct, std::int64_t images) {
-  const Interval interval = wilson_interval(correct, images);
-  std::cout << name << percent(static_cast<double>(correct) / static_cast<double>(images)) << " %  (" << correct
-            << " of " << images << "; 95 % interval " << percent(interval.low) << " to " << percent(interval.high)
-            << ")\n";
-}
 
 void print_result(const EvalResult& result) {
   if (result.task == Task::kNextToken) {
@@ -78,9 +27,9 @@ void print_result(const EvalResult& result) {
               << result.texts << " texts)\n"
               << "time        " << decimals(result.seconds, 2) << " s\n";
   } else {
-    print_accuracy("top-1  ", result.correct, result.images);
-    print_accuracy("top-5  ", result.correct5, result.images);
-    std::cout << "time   " << decimals(result.seconds, 2) << " s, "
+    std::cout << "top-1  " << accuracy_text(result.correct, result.images) << "\n"
+              << "top-5  " << accuracy_text(result.correct5, result.images) << "\n"
+              << "time   " << decimals(result.seconds, 2) << " s, "
               << decimals(static_cast<double>(result.images) / result.seconds, 1) << " images/s ("
               << decimals(static_cast<double>(result.images) / result.model_seconds, 1)
               << " in the model alone), batch " << result.batch << "\n";
@@ -88,21 +37,16 @@ void print_result(const EvalResult& result) {
   for (const std::string& message : result.skipped) std::cout << "skipped  " << message << "\n";
 }
 
-void print_paired(const PairedTest& test, const std::string& against) {
-  std::cout << "against " << against << ": right in this run alone " << test.only_first << ", in that run alone "
-            << test.only_second << ", other class predicted " << test.changed
-            << " (McNemar's exact test: p = " << decimals(test.p_value, 4) << ")\n";
-}
-
-void check_options(const Options& options) {
+void check_options(const Arguments& options) {
   check_device(options.device);
   if (!options.predictions.empty()) check_writable(options.predictions);
   QUENCH_CHECK(options.eval.workers >= 0, "the number of workers must be 0 or more, not ", options.eval.workers);
 }
 
-void eval(Options options, const CommonOptions& common) {
+void eval(Arguments options, const CommonOptions& common) {
   check_options(options);
   Graph graph = load_model(options.model);
+  if (graph.metadata.contains("quench.plan")) check_calibrated(graph);  // else it would pass for quantized
   const std::unique_ptr<Dataset> data = open_data(options.data, options.limit, graph);
   const bool classify = data->task() == Task::kClassify;
   QUENCH_CHECK(classify || (options.predictions.empty() && options.against.empty()),
@@ -124,19 +68,23 @@ void eval(Options options, const CommonOptions& common) {
   if (!options.against.empty()) test = compare_predictions(result.predictions, earlier);
   if (common.json) {
     Json object = json_of(result);
-    if (!options.against.empty()) object["against"] = json_of(test, options.against);
+    if (!options.against.empty()) {
+      object["against"] = Json::object({{"file", options.against}});
+      object["against"].update(json_of(test));
+    }
     print_json(object);
     return;
   }
   print_result(result);
-  if (!options.against.empty()) print_paired(test, options.against);
+  if (!options.against.empty()) std::cout << "against " << options.against << ": " << paired_text(test) << "\n";
 }
 
 }  // namespace
 
 void add_eval(CLI::App& app, CommandLine& command_line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<Arguments>();
   CLI::App& command = add_command(app, command_line, "eval", "accuracy of a model on a data set");
+  command.alias("test");  // mmrazor's
   command.add_option("model", options->model, "the model file (.onnx)")->required();
   command
       .add_option("--data", options->data,

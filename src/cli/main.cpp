@@ -30,6 +30,8 @@ void add_commands(CLI::App& app, CommandLine& command_line) {
   add_run(app, command_line);
   add_eval(app, command_line);
   add_plan(app, command_line);
+  add_quantize(app, command_line);
+  add_profile(app, command_line);
 }
 
 // True when there is something to do; false after help or version.

@@ -17,16 +17,32 @@ constexpr std::uintmax_t kLargestPlan = std::uintmax_t{1} << 28;
 
 void add_quant_options(CLI::App& command, QuantArguments& arguments) {
   command.add_option("--platform", arguments.platform, "the target ('quench list platforms')")->type_name("NAME");
+  command
+      .add_option("--config", arguments.config, "YAML or JSON (docs/config.md); MQBench's and mmrazor's are read too")
+      ->type_name("FILE");
+  command.add_option("--set", arguments.set, "one setting over the config: a.b=c; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command.add_option("--cfg-options", arguments.cfg_options, "the same, several at once, as mmrazor has it")
+      ->type_name("KEY=VALUE ...");
   command.add_flag("--parity", arguments.parity, "exactly as the platform's reference implementation does it");
 }
 
+JobConfig job_of(const QuantArguments& arguments) {
+  std::vector<std::string> settings = arguments.set;
+  settings.insert(settings.end(), arguments.cfg_options.begin(), arguments.cfg_options.end());
+  JobConfig job = arguments.config.empty() ? config_from_text("version: 1", settings, "the command line")
+                                           : read_config(arguments.config, settings);
+  if (!arguments.platform.empty()) job.quant.platform = arguments.platform;
+  if (arguments.parity) job.quant.parity = true;
+  if (!job.quant.platform.empty()) job.quant.platform = platform_name(job.quant.platform);
+  return job;
+}
+
 QuantConfig quant_config_of(const QuantArguments& arguments) {
-  QuantConfig config;
-  config.platform = arguments.platform;
-  config.parity = arguments.parity;
-  QUENCH_CHECK(!config.platform.empty(), "no platform: give --platform NAME ('quench list platforms' shows them)");
-  config.platform = platform_name(config.platform);
-  return config;
+  const JobConfig job = job_of(arguments);
+  QUENCH_CHECK(!job.quant.platform.empty(), "no platform: give --platform NAME ('quench list platforms' shows them)");
+  return job.quant;
 }
 
 QuantPlan plan_model(const Graph& graph, const QuantConfig& config) {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "quench/config.h"
 #include "quench/graph.h"
 #include "quench/plan.h"
-#include "quench/quant_config.h"
 
 namespace CLI {
 class App;
@@ -15,11 +15,15 @@ class App;
 namespace quench {
 
 struct QuantArguments {
-  std::string platform;
+  std::string platform, config;
+  std::vector<std::string> set, cfg_options;  // "a.b=c"
   bool parity = false;
 };
 
 void add_quant_options(CLI::App& command, QuantArguments& arguments);
+// The config file, with --set laid over it, then the other options. The platform is checked where it is named.
+JobConfig job_of(const QuantArguments& arguments);
+// Of a job that must name a platform.
 QuantConfig quant_config_of(const QuantArguments& arguments);
 
 // Fuses a copy of the graph and plans for it.

@@ -10,7 +10,10 @@ namespace quench {
 void check_command_name(const CLI::App& app, const std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments[0].empty() || arguments[0][0] == '-') return;
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands({})) {
+    names.push_back(command->get_name());
+    names.insert(names.end(), command->get_aliases().begin(), command->get_aliases().end());
+  }
   for (const std::string& name : names)
     if (name == arguments[0]) return;
   fail_unknown_name("command", arguments[0], names);

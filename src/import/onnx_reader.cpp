@@ -49,6 +49,13 @@ void check_opset(const std::map<std::string, std::int64_t>& opsets) {
                "; opsets ", kOldestOpset, " to ", kNewestOpset, " are read");
 }
 
+// A file of our own: docs/formats.md.
+void check_format(const Graph& graph) {
+  const auto at = graph.metadata.find("quench.format");
+  QUENCH_CHECK(at == graph.metadata.end() || at->second == "1", "a quench model file of format '", at->second,
+               "'; this version of quench reads format 1");
+}
+
 Graph import_message(ModelProto& model, const ExternalData& external, const ImportOptions& options) {
   std::map<std::string, std::int64_t> opsets = opsets_of(model);
   inline_functions(model, opsets);
@@ -61,6 +68,7 @@ Graph import_message(ModelProto& model, const ExternalData& external, const Impo
   if (!model.producer_version().empty()) graph.source.producer += " " + model.producer_version();
   graph.source.ir_version = model.ir_version();
   graph.source.opsets = opsets;
+  check_format(graph);
   const DeclaredTypes declared = declared_types(graph);
   upgrade_graph(graph, opsets);
   finish_import(graph, declared, options);

@@ -39,6 +39,8 @@ bool has_bodies(const Node& node) {
 
 bool is_foldable(const Node& node, bool weights_too) {
   const OpTraits& traits = entry_of(node).traits;
+  // A quantizer that observes is no function of its inputs.
+  if (traits.quantizes && node.get_int("observe", 0) != 0) return false;
   if (traits.random || has_bodies(node) || node.inputs().empty() || (traits.quantizes && !weights_too)) return false;
   return std::all_of(node.inputs().begin(), node.inputs().end(), [&](const Value* input) {
     return !input || (input->is_constant() && (weights_too || !input->is_parameter()));

@@ -35,6 +35,17 @@ double mcnemar_p_value(std::int64_t only_first, std::int64_t only_second) {
   return std::min(1.0, 2 * tail);
 }
 
+// Bonett and Price, "Adjusted Wald confidence interval for a difference of binomial proportions based on paired data":
+// one image is added to each of the two cells that differ.
+Interval difference_interval(const PairedTest& test) {
+  const double n = static_cast<double>(test.images) + 2;
+  const double first = static_cast<double>(test.only_first + 1) / n;
+  const double second = static_cast<double>(test.only_second + 1) / n;
+  const double difference = first - second;
+  const double half = kNormalQuantile * std::sqrt((first + second - difference * difference) / n);
+  return {std::max(-1.0, difference - half), std::min(1.0, difference + half)};
+}
+
 PairedTest compare_predictions(const std::vector<Prediction>& first, const std::vector<Prediction>& second) {
   QUENCH_CHECK(first.size() == second.size(), "the two runs have ", first.size(), " and ", second.size(),
                " images; a paired test needs the same ones");

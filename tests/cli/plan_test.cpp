@@ -1,19 +1,12 @@
 #include "quench/plan.h"
 
-#include "cli/models.h"
+#include <algorithm>
+
+#include "cli/demo.h"
 #include "cli/program.h"
 
 namespace quench {
 namespace {
-
-std::string demo_model() {
-  return std::string(std::getenv("QUENCH_TEST_DATA")) + "/../../examples/demo/fashion_cnn.onnx";
-}
-
-void expect_refused(const Outcome& outcome, const std::string& part) {
-  EXPECT_EQ(outcome.code, 1) << outcome.err;
-  EXPECT_NE(outcome.err.find(part), std::string::npos) << part << " in\n" << outcome.err;
-}
 
 TEST(Plan, PrintsAPlanThatReadsBack) {
   const Outcome outcome = quench_run({"plan", demo_model(), "--platform", "tensorrt"});

@@ -66,5 +66,24 @@ TEST(ComparePredictions, RefusesOtherImages) {
             "image 0 is 'image0' with label 1 in one run and 'image0' with label 2 in the other: not the same data");
 }
 
+// Worked by hand: n = 98 + 2, cells 8 + 1 and 2 + 1; d = 0.06, half = 1.96 sqrt((0.12 - 0.0036) / 100) = 0.06687.
+TEST(DifferenceInterval, IsThatOfBonettAndPrice) {
+  PairedTest test;
+  test.images = 98;
+  test.only_first = 8;
+  test.only_second = 2;
+  const Interval interval = difference_interval(test);
+  EXPECT_NEAR(interval.low, 0.06 - 0.06687, 1e-5);
+  EXPECT_NEAR(interval.high, 0.06 + 0.06687, 1e-5);
+}
+
+TEST(DifferenceInterval, HoldsNoDifferenceWhereTheRunsAreEqual) {
+  PairedTest test;
+  test.images = 1000;
+  const Interval interval = difference_interval(test);
+  EXPECT_EQ(interval.low, -interval.high);
+  EXPECT_LT(interval.high, 0.005);
+}
+
 }  // namespace
 }  // namespace quench

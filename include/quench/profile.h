@@ -1,0 +1,60 @@
+// Which layers quantization hurts: each layer's output with and without quantizers, on the same data.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "quench/data.h"
+#include "quench/graph.h"
+
+namespace quench {
+
+// Of a sample of images: what was found, and its standard error (NaN where there was one image alone).
+struct Estimate {
+  double value = 0.0, error = 0.0;
+};
+
+// numerics 13, between what a layer gives in float (x) and quantized (y).
+struct TensorError {
+  Estimate sqnr;     // 10 log10(sum x^2 / sum (x - y)^2) over all images, in dB; infinite where they are equal
+  Estimate cosine;   // signed, mean over images
+  Estimate mse;      // mean over images
+  double max = 0.0;  // greatest |x - y|
+};
+
+struct LayerProfile {
+  std::string name, op;    // of the layer's first node
+  std::string output;      // the value that is compared, its quantizer included
+  TensorError standalone;  // only this layer is quantized: its inputs, weight, bias and output
+  TensorError cumulative;  // everything up to and including it is
+};
+
+struct ProfileOptions {
+  std::int64_t batch = 0;  // 0: the model's own where it is fixed, else 8
+  int workers = 1;
+  bool skip_broken = false;
+  std::string device = "cpu";
+  std::function<void(std::int64_t done, std::int64_t total)> progress;
+};
+
+struct ProfileRecord {
+  std::int64_t images = 0;
+  double seconds = 0.0;
+  std::vector<LayerProfile> layers;  // in order of the graph; those that a quantizer touches
+};
+
+// One walk over the layers a batch: in float, alone and with all before it quantized. At any time only what a later
+// layer reads is kept. `quantized` must be calibrated; with its quantizers taken out it is the float network, unless
+// `reference` (a float graph with the same values, as before bias correction) is given.
+ProfileRecord profile(const Graph& quantized, const Dataset& data, const ProfileOptions& options = {},
+                      const Graph* reference = nullptr);
+
+// The same network in float: every quantizer bypassed, values keep their names.
+Graph without_quantizers(const Graph& quantized);
+
+// Worst first, by what a layer does alone.
+std::vector<LayerProfile> ranked_by_damage(const ProfileRecord& record);
+
+}  // namespace quench

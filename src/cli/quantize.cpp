@@ -1,0 +1,201 @@
+// quench quantize: from a float model to a calibrated one, with plan, record and report.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+
+#include "cli/command.h"
+#include "cli/load_model.h"
+#include "cli/quantize_job.h"
+#include "core/atomic_file.h"
+#include "core/progress.h"
+#include "data/batch_size.h"
+#include "quench/error.h"
+#include "quench/export.h"
+#include "quench/op.h"
+#include "quench/platform.h"
+#include "quench/prepare.h"
+#include "report/plan_json.h"
+#include "report/table.h"
+
+namespace quench {
+namespace {
+
+struct JobDatasets {
+  std::unique_ptr<Dataset> calib, eval, profile;
+};
+
+template <typename Body>
+auto with_progress(const CommonOptions& common, const char* what, Body&& body) {
+  Progress progress(std::cerr, progress_style(common.silent()), what, "images");
+  return body([&](std::int64_t done, std::int64_t total) { progress.show(done, total); });
+}
+
+Graph load_float_model(const std::string& path) {
+  Graph graph = load_model(path);
+  for (const auto& node : graph.nodes())
+    QUENCH_CHECK(!entry_of(*node).traits.quantizes, "the model ", path, " is quantized already (", node->where(), ")");
+  return graph;
+}
+
+DatasetSpec limited(DatasetSpec spec, std::int64_t most) {
+  const std::int64_t given = integer_option(spec, "limit", 1).value_or(most);
+  if (most > 0) spec.options["limit"] = std::to_string(std::min(given, most));
+  return spec;
+}
+
+JobDatasets open_datasets(const QuantizeJob& job, const Graph& graph) {
+  const JobData& data = job.config.data;
+  const InputHint hint = input_hint(graph);
+  JobDatasets opened;
+  if (data.calib) opened.calib = open_dataset(limited(*data.calib, job.config.calibration_samples), hint);
+  if (data.calib && job.profile_images > 0)
+    opened.profile = open_dataset(limited(*data.calib, job.profile_images), hint);
+  if (data.eval) opened.eval = open_dataset(*data.eval, hint);
+  return opened;
+}
+
+std::vector<FileHash> hash_files(const JobConfig& config) {
+  std::vector<FileHash> files = {hash_file(config.model)};
+  for (const auto& spec : {config.data.calib, config.data.eval}) {
+    if (!spec) continue;
+    for (FileHash& file : hash_data(*spec)) files.push_back(std::move(file));
+  }
+  return files;
+}
+
+void insert_plan(const QuantizeJob& job, const QuantPlan& plan, Graph& graph) {
+  if (!job.plan) return insert_quantizers(graph, plan);
+  with_context([&] { return concat("the plan ", job.plan_file, " does not fit the model ", job.config.model); },
+               [&] { insert_quantizers(graph, plan); });
+}
+
+CalibrationRecord calibrate_graph(const QuantizeJob& job, const Dataset& data, Graph& graph,
+                                  const CommonOptions& common) {
+  CalibrationOptions options = job.config.calibration;
+  return with_progress(common, "calibrating", [&](const auto& show) {
+    options.progress = show;
+    return calibrate(graph, data, options);
+  });
+}
+
+EvalResult evaluate_graph(const QuantizeJob& job, const Dataset& data, Graph graph, const CommonOptions& common,
+                          const char* what) {
+  optimize_model(graph, job.device);
+  EvalOptions options;
+  options.batch = job.batch;
+  options.workers = job.workers;
+  options.skip_broken = job.skip_broken;
+  options.channels_last = true;
+  options.device = job.device;
+  return with_progress(common, what, [&](const auto& show) {
+    options.progress = show;
+    return evaluate(graph, data, options);
+  });
+}
+
+ProfileRecord profile_graph(const QuantizeJob& job, const Dataset& data, const Graph& graph, const Graph& plain,
+                            const CommonOptions& common) {
+  ProfileOptions options;
+  options.workers = job.workers;
+  options.skip_broken = job.skip_broken;
+  options.device = job.device;
+  return with_progress(common, "profiling", [&](const auto& show) {
+    options.progress = show;
+    return profile(graph, data, options, &plain);
+  });
+}
+
+void after_stage(const QuantizeJob& job, const StageRecord& stage, const Graph& graph) {
+  if (job.time)
+    std::cerr << stage.name << ": " << stage.seconds << " s, peak memory " << size_text(stage.peak_bytes) << "\n";
+  if (stage.name != job.dump_after || job.dry_run) return;
+  std::filesystem::create_directories(job.config.output);
+  write_file_atomically(job.file("after_" + stage.name + ".txt"), to_text(graph, {.data = false}));
+}
+
+void print_need(const QuantizeJob& job, const QuantizeRecord& record, const Graph& graph, bool json) {
+  const std::int64_t batch = choose_batch(only_input(graph, "calibration"), job.batch);
+  const ActivationNeed need = activation_need(graph, batch);
+  if (json) {
+    Json object = json_of(*record.plan);
+    object["float_bytes"] = record.size->float_bytes;
+    object["quantized_bytes"] = record.size->quantized_bytes;
+    object["batch"] = batch;
+    object["activation_bytes"] = need.peak_bytes;
+    object["resident_bytes"] = resident_bytes();
+    return print_json(object);
+  }
+  std::cout << plan_summary(*record.plan) << "weights     " << size_text(record.size->float_bytes) << " in float, "
+            << size_text(record.size->quantized_bytes) << " quantized\n"
+            << "memory      " << size_text(resident_bytes()) << " now, and about " << size_text(need.peak_bytes)
+            << " for what is alive at once at batch " << batch;
+  if (need.unknown > 0) std::cout << " (without " << need.unknown << " values of unknown shape)";
+  std::cout << "\nnothing was written (--dry-run)\n";
+}
+
+const char* stage_of(const QuantizeRecord& record, const Graph& graph) {
+  if (record.calibration) return "calibrated";
+  return graph.metadata.contains("quench.plan") ? "inserted" : "float";
+}
+
+void write_results(const QuantizeJob& job, Graph& graph, const QuantizeRecord& record) {
+  std::filesystem::create_directories(job.config.output);
+  for (const auto& [key, value] : job.config.metadata) graph.metadata[key] = value;
+  graph.metadata["quench.format"] = "1";
+  graph.metadata["quench.stage"] = stage_of(record, graph);
+  graph.metadata["quench.record"] = provenance_of(record).dump();
+  export_onnx(graph, job.model_file());
+  if (record.plan) write_file_atomically(job.file("plan.yaml"), to_yaml(*record.plan));
+  write_file_atomically(job.file("record.json"), json_of(record).dump(2) + "\n");
+  write_file_atomically(job.file("report.txt"), report_text(record));
+}
+
+// The whole of post-training quantization, one call a stage.
+void quantize(const QuantizeJob& job, const CommonOptions& common) {
+  const QuantConfig& config = job.config.quant;
+  QuantizeRecord record = record_of(job);
+  Graph original, fused, graph;  // as imported; as planned for; as it stands
+  JobDatasets data;
+  Stages stages(job.stop_after, [&](const StageRecord& stage) { after_stage(job, stage, graph); });
+  stages.run("import", [&] {
+    graph = original = load_float_model(job.config.model);
+    data = open_datasets(job, graph);
+    record.files = hash_files(job.config);
+  });
+  stages.run("fuse", [&] { fuse_for_quantizing(graph, config, NormMode::kFold); });
+  stages.run("plan", [&] {
+    record.plan = job.plan ? *job.plan : make_plan(graph, config);
+    record.size = weight_size(graph, *record.plan);
+    fused = graph;
+  });
+  if (job.dry_run) return print_need(job, record, graph, common.json);
+  stages.run("insert", [&] { insert_plan(job, *record.plan, graph); });
+  stages.run("calibrate", [&] { record.calibration = calibrate_graph(job, *data.calib, graph, common); });
+  if (data.eval)
+    stages.run("evaluate", [&] {
+      record.float_eval = evaluate_graph(job, *data.eval, original, common, "evaluating float");
+      record.quantized_eval = evaluate_graph(job, *data.eval, graph, common, "evaluating quantized");
+    });
+  if (data.profile)
+    stages.run("profile", [&] { record.profile = profile_graph(job, *data.profile, graph, fused, common); });
+  record.stages = stages.records();
+  write_results(job, graph, record);
+  if (common.json) return print_json(json_of(record));
+  std::cout << summary_text(record) << "written     " << job.model_file() << "\n            "
+            << "plan.yaml, record.json and report.txt beside it\n";
+}
+
+}  // namespace
+
+void add_quantize(CLI::App& app, CommandLine& command_line) {
+  auto arguments = std::make_shared<QuantizeArguments>();
+  CLI::App& command =
+      add_command(app, command_line, "quantize", "quantize a model: plan, calibrate, evaluate, write, report");
+  command.alias("ptq");  // mmrazor's
+  add_quantize_options(command, *arguments);
+  command.callback([&command_line, arguments] {
+    command_line.action = [&command_line, arguments] { quantize(job_of(*arguments), command_line.common); };
+  });
+}
+
+}  // namespace quench

@@ -1,0 +1,167 @@
+#include "cli/quantize_job.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+
+#include "core/atomic_file.h"
+#include "quench/error.h"
+#include "quench/platform.h"
+
+namespace fs = std::filesystem;
+
+namespace quench {
+namespace {
+
+const std::vector<std::string>& stage_names() {
+  static const std::vector<std::string> names = {"import",    "fuse",     "plan",   "insert",
+                                                 "calibrate", "evaluate", "profile"};
+  return names;
+}
+
+void check_stage(const std::string& name) {
+  const std::vector<std::string>& known = stage_names();
+  if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end())
+    fail_unknown_name("stage", name, known);
+}
+
+// Whether the stage comes to its turn.
+bool reaches(const QuantizeJob& job, const std::string& stage) {
+  if (job.dry_run) return false;
+  if (job.stop_after.empty()) return true;
+  const auto place = [](const std::string& name) {
+    return std::find(stage_names().begin(), stage_names().end(), name) - stage_names().begin();
+  };
+  return place(stage) <= place(job.stop_after);
+}
+
+void lay_options(const QuantizeArguments& arguments, JobConfig& config) {
+  if (!arguments.model.empty()) config.model = arguments.model;
+  if (!arguments.calib.empty()) config.data.calib = parse_spec(arguments.calib);
+  if (!arguments.eval.empty()) config.data.eval = parse_spec(arguments.eval);
+  if (!arguments.output.empty()) config.output = arguments.output;
+  if (arguments.seed) config.seed = *arguments.seed;
+  if (arguments.equalize) config.equalize = true;
+  if (!arguments.bias_correction.empty()) config.bias_correction = bias_correction_from_name(arguments.bias_correction);
+  if (!arguments.statistics.empty()) config.calibration.statistics = arguments.statistics;
+  if (arguments.batch > 0) config.calibration.batch = arguments.batch;
+  if (arguments.skip_broken) config.calibration.skip_broken = true;
+  if (arguments.device != "cpu") config.calibration.device = arguments.device;
+  config.calibration.workers = std::max(config.calibration.workers, arguments.workers);
+}
+
+void take_plan(const std::string& file, QuantizeJob& job) {
+  if (file.empty()) return;
+  job.plan = read_plan_of(file);
+  job.plan_file = file;
+  std::string& platform = job.config.quant.platform;
+  const std::string of_plan = platform_name(job.plan->platform);
+  QUENCH_CHECK(platform.empty() || platform == of_plan, "the plan ", file, " is for platform '", of_plan,
+               "', not for '", platform, "'");
+  platform = of_plan;
+}
+
+// A folder that does not exist yet is made only when there is something to put into it.
+void check_output(const QuantizeJob& job) {
+  fs::path folder = job.config.output;
+  while (!fs::exists(folder) && folder.has_parent_path() && folder != folder.parent_path())
+    folder = folder.parent_path();
+  if (!fs::exists(folder)) folder = ".";
+  QUENCH_CHECK(fs::is_directory(folder), "the output '", job.config.output, "' cannot be a folder: '", folder.string(),
+               "' is a file");
+  check_writable((folder / (job.name + ".quench.onnx")).string());
+}
+
+void check(const QuantizeJob& job) {
+  const JobConfig& config = job.config;
+  check_device(job.device);
+  check_stage(job.stop_after);
+  check_stage(job.dump_after);
+  refuse_unbuilt(config, JobStage::kQuantize);
+  refuse_unbuilt(config, JobStage::kReconstruct);
+  QUENCH_CHECK(!config.model.empty(), "no model: name it on the command line or as 'model' in the config");
+  QUENCH_CHECK(!config.quant.platform.empty(), "no platform: give --platform NAME ('quench list platforms')");
+  QUENCH_CHECK(config.data.calib || !reaches(job, "calibrate"),
+               "no data to calibrate on: give --calib SPEC (docs/data.md)");
+  QUENCH_CHECK(job.dry_run || !config.output.empty(), "no output: give -o FOLDER");
+  QUENCH_CHECK(!config.equalize.value_or(false), "--equalize is not built yet; leave it out");
+  QUENCH_CHECK(config.bias_correction.value_or(BiasCorrection::kNone) == BiasCorrection::kNone, "bias correction '",
+               name_of(*config.bias_correction), "' is not built yet; leave it out");
+  if (!config.output.empty()) check_output(job);
+}
+
+}  // namespace
+
+void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
+  command.add_option("model", arguments.model, "the float model file (.onnx); or 'model' of the config");
+  add_quant_options(command, arguments.quant);
+  command.add_option("--calib", arguments.calib, "data to calibrate on (docs/data.md); one image is enough")
+      ->type_name("SPEC");
+  command.add_option("--eval", arguments.eval, "data to measure accuracy on, in float and quantized")
+      ->type_name("SPEC");
+  command.add_option("-o,--output", arguments.output, "the folder for model, plan, record and report")
+      ->type_name("FOLDER");
+  command.add_option("--plan", arguments.plan, "an edited plan in place of the platform's own ('quench plan')")
+      ->type_name("FILE");
+  command.add_flag("--equalize", arguments.equalize, "cross-layer equalization before quantizing");
+  command.add_option("--bias-correction", arguments.bias_correction, "none, fast or sequential")->type_name("HOW");
+  command.add_option("--statistics", arguments.statistics, "a folder that keeps what the observers saw")
+      ->type_name("FOLDER");
+  command.add_option("--seed", arguments.seed, "of all random numbers (default: 0)")->type_name("N")->check(is_count);
+  command.add_option("--batch", arguments.batch, "images at a time (default: 32, or what the model fixes)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 20));
+  command.add_option("--workers", arguments.workers, "decoding threads (default: 1)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 256));
+  command
+      .add_option("--profile", arguments.profile_images,
+                  "images for the errors of single layers (default: 16; 0: none)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1 << 20));
+  command.add_flag("--skip-broken", arguments.skip_broken, "name broken items and leave them out");
+  command.add_flag("--dry-run", arguments.dry_run, "print plan, sizes and memory need; no work, no files");
+  command.add_option("--stop-after", arguments.stop_after, "the last stage: import, fuse, plan, insert, calibrate ...")
+      ->type_name("STAGE");
+  command.add_option("--dump-after", arguments.dump_after, "write the graph's text form behind this stage")
+      ->type_name("STAGE");
+  command.add_flag("--time", arguments.time, "time and memory of each stage on stderr as it ends");
+  add_device_option(command, arguments.device);
+}
+
+std::string QuantizeJob::file(const std::string& file_name) const {
+  return (fs::path(config.output) / file_name).string();
+}
+
+QuantizeJob job_of(const QuantizeArguments& arguments) {
+  QuantizeJob job;
+  job.config = job_of(arguments.quant);
+  lay_options(arguments, job.config);
+  take_plan(arguments.plan, job);
+  job.stop_after = arguments.stop_after;
+  job.dump_after = arguments.dump_after;
+  job.device = job.config.calibration.device;
+  job.dry_run = arguments.dry_run;
+  job.time = arguments.time;
+  job.skip_broken = job.config.calibration.skip_broken;
+  job.batch = job.config.calibration.batch;
+  job.profile_images = arguments.profile_images;
+  job.workers = job.config.calibration.workers;
+  job.name = fs::path(job.config.model).stem().string();
+  check(job);
+  return job;
+}
+
+QuantizeRecord record_of(const QuantizeJob& job) {
+  QuantizeRecord record;
+  record.model = job.config.model;
+  JobConfig config = job.config;
+  config.output.clear();  // where the files go is no part of what they are
+  record.config = to_yaml(config);
+  record.seed = job.config.seed;
+  record.device = job.device;
+  record.notes = job.config.notes;
+  return record;
+}
+
+}  // namespace quench

@@ -1,0 +1,46 @@
+// What `quench quantize` is told, as one value: config file, then options; checked before any work.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/command.h"
+#include "cli/quant_options.h"
+#include "quench/config.h"
+#include "quench/plan.h"
+#include "report/quantize_record.h"
+
+namespace quench {
+
+struct QuantizeArguments {
+  QuantArguments quant;
+  std::string model, calib, eval, output, plan, bias_correction, statistics, stop_after, dump_after, device = "cpu";
+  std::optional<std::uint64_t> seed;
+  bool equalize = false, dry_run = false, time = false, skip_broken = false;
+  std::int64_t batch = 0;
+  std::int64_t profile_images = 16;
+  int workers = 1;
+};
+
+void add_quantize_options(CLI::App& command, QuantizeArguments& arguments);
+
+struct QuantizeJob {
+  JobConfig config;
+  std::optional<QuantPlan> plan;  // of --plan
+  std::string plan_file, stop_after, dump_after, device;
+  std::string name;  // of the model, for file names
+  bool dry_run = false, time = false, skip_broken = false;
+  std::int64_t batch = 0, profile_images = 0;
+  int workers = 1;
+
+  std::string file(const std::string& name) const;  // inside the output folder
+  std::string model_file() const { return file(name + ".quench.onnx"); }
+};
+
+// Throws for what cannot work: no platform, stages that are not built, an output that cannot be written ...
+QuantizeJob job_of(const QuantizeArguments& arguments);
+
+// versions, seed, hashes, config
+QuantizeRecord record_of(const QuantizeJob& job);
+
+}  // namespace quench

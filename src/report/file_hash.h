@@ -1,0 +1,21 @@
+// What files a result came from: their SHA-1, so that a record can be checked with sha1sum.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "quench/data.h"
+
+namespace quench {
+
+struct FileHash {
+  std::string path;
+  std::string sha1;  // of the bytes; of a folder and of very large files: of the names and sizes
+  bool of_bytes = true;
+};
+
+FileHash hash_file(const std::string& path);
+// The files that a spec names: its path, and options that are paths (labels=...).
+std::vector<FileHash> hash_data(const DatasetSpec& spec);
+
+}  // namespace quench

@@ -1,0 +1,172 @@
+#include "quench/profile.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "data/batch_size.h"
+#include "quench/calibrate.h"
+#include "quench/error.h"
+#include "quench/executor.h"
+#include "quench/pass.h"
+#include "report/error_sums.h"
+#include "report/profile_layers.h"
+
+namespace quench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kDefaultBatch = 8;  // three networks are walked at once
+
+bool is_quantizer(const Node& node) { return node.op() == "quench.FakeQuant" || node.op() == "quench.QuantizeBias"; }
+
+ExecOptions exec_options(const ProfileOptions& options) {
+  ExecOptions exec;
+  exec.device = options.device;
+  exec.channels_last = true;
+  return exec;
+}
+
+// Weights quantized once, not once a batch.
+Graph with_folded_weights(const Graph& quantized) {
+  Graph folded = quantized;
+  run_passes(folded, {"fold_weights", "eliminate_dead"});
+  return folded;
+}
+
+class Profiler {
+ public:
+  Profiler(const Graph& plain, const Graph& quantized, const ProfileOptions& options)
+      : plain_graph_(plain),
+        quantized_graph_(with_folded_weights(quantized)),
+        layers_(profile_layers(plain, quantized)),
+        plain_(plain_graph_, exec_options(options)),
+        quantized_(quantized_graph_, exec_options(options)),
+        alone_(layers_.size()),
+        all_(layers_.size()) {
+    for (std::size_t i = 0; i < layers_.size(); ++i)
+      for (const std::string& input : layers_[i].inputs) last_reader_[input] = i;
+  }
+
+  void add(const NamedValues& inputs, std::int64_t batch, std::int64_t images) {
+    NamedValues floats = inputs, quants = inputs;  // what is alive in the float and in the quantized network
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      const ProfileLayer& layer = layers_[i];
+      std::vector<std::string> wanted = layer.outputs;
+      if (!layer.compared.empty() && layer.quantized != layer.compared) wanted.push_back(layer.quantized);
+      const NamedValues x = plain_.run(read(layer, floats), layer.outputs);
+      NamedValues y = quantized_.run(read(layer, quants), wanted);
+      if (!layer.compared.empty()) {
+        const NamedValues alone = quantized_.run(read(layer, floats), {layer.quantized});
+        compare(x.at(layer.compared), alone.at(layer.quantized), batch, images, alone_[i]);
+        compare(x.at(layer.compared), y.at(layer.quantized), batch, images, all_[i]);
+        if (layer.quantized != layer.compared) y.erase(layer.quantized);
+      }
+      keep(x, i, floats);
+      keep(y, i, quants);
+      std::erase_if(floats, [&](const auto& item) { return is_dead(item.first, i); });
+      std::erase_if(quants, [&](const auto& item) { return is_dead(item.first, i); });
+    }
+  }
+
+  std::vector<LayerProfile> result() const {
+    std::vector<LayerProfile> list;
+    for (std::size_t i = 0; i < layers_.size(); ++i)
+      if (!layers_[i].compared.empty())
+        list.push_back({layers_[i].name, layers_[i].op, layers_[i].quantized, alone_[i].result(), all_[i].result()});
+    return list;
+  }
+
+ private:
+  static NamedValues read(const ProfileLayer& layer, const NamedValues& alive) {
+    NamedValues inputs;
+    for (const std::string& name : layer.inputs) inputs[name] = alive.at(name);
+    return inputs;
+  }
+
+  bool is_dead(const std::string& value, std::size_t layer) const {
+    const auto at = last_reader_.find(value);
+    return at == last_reader_.end() || at->second <= layer;
+  }
+
+  void keep(const NamedValues& made, std::size_t layer, NamedValues& alive) const {
+    for (const auto& [name, value] : made)
+      if (!is_dead(name, layer)) alive[name] = value;
+  }
+
+  // Without the items that only fill up a batch whose size the model fixes.
+  static void compare(const RtValue& x, const RtValue& y, std::int64_t batch, std::int64_t images, ErrorSums& sums) {
+    const auto real = [&](const at::Tensor& t) {
+      return t.dim() > 0 && t.size(0) == batch ? t.narrow(0, 0, images) : t;
+    };
+    sums.add(real(x.tensor()), real(y.tensor()), images);
+  }
+
+  const Graph& plain_graph_;
+  Graph quantized_graph_;
+  std::vector<ProfileLayer> layers_;
+  Executor plain_, quantized_;
+  std::vector<ErrorSums> alone_, all_;
+  std::map<std::string, std::size_t> last_reader_;  // the layer that reads a value last
+};
+
+void walk_data(const Value& input, const Dataset& data, const ProfileOptions& options, Profiler& profiler,
+               ProfileRecord& record) {
+  LoadOptions load;
+  load.batch_size = choose_batch(input, options.batch > 0 || fixed_batch(input) > 0 ? options.batch : kDefaultBatch);
+  load.workers = options.workers;
+  load.skip_broken = options.skip_broken;
+  Loader loader(data, load);
+  while (const std::optional<Batch> batch = loader.next()) {
+    const at::Tensor items = batch->inputs.tensor(), fed = fill_up(input, items, load.batch_size);
+    profiler.add({{input.name(), RtValue(fed, batch->inputs.dtype())}}, fed.size(0), items.size(0));
+    record.images += items.size(0);
+    if (options.progress) options.progress(record.images, data.size());
+  }
+  QUENCH_CHECK(record.images > 0, "no item of the data could be used (", loader.skipped().size(), " broken)");
+}
+
+}  // namespace
+
+Graph without_quantizers(const Graph& quantized) {
+  Graph plain = quantized;
+  std::vector<Node*> found;
+  for (const auto& node : plain.nodes())
+    if (is_quantizer(*node)) found.push_back(node.get());
+  for (Node* node : found) {
+    plain.replace_uses(node->output(), *node->input(0));
+    plain.erase(*node);
+  }
+  run_passes(plain, {"eliminate_dead"});
+  return plain;
+}
+
+ProfileRecord profile(const Graph& quantized, const Dataset& data, const ProfileOptions& options,
+                      const Graph* reference) {
+  return with_context([] { return "while profiling"; },
+                      [&] {
+                        const auto start = Clock::now();
+                        check_calibrated(quantized);
+                        const Graph plain = reference ? *reference : without_quantizers(quantized);
+                        Profiler profiler(plain, quantized, options);
+                        ProfileRecord record;
+                        walk_data(only_input(quantized, "profiling"), data, options, profiler, record);
+                        record.layers = profiler.result();
+                        record.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+                        QUENCH_CHECK(!record.layers.empty(), "no quantizer touches any layer: nothing to profile");
+                        return record;
+                      });
+}
+
+std::vector<LayerProfile> ranked_by_damage(const ProfileRecord& record) {
+  std::vector<LayerProfile> layers = record.layers;
+  std::stable_sort(layers.begin(), layers.end(), [](const LayerProfile& a, const LayerProfile& b) {
+    return a.standalone.sqnr.value < b.standalone.sqnr.value;
+  });
+  return layers;
+}
+
+}  // namespace quench

@@ -1,0 +1,22 @@
+// The layers that a profile walks over: which values each reads and writes in the float graph and in the quantized one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "quench/graph.h"
+
+namespace quench {
+
+struct ProfileLayer {
+  std::string name, op;
+  std::vector<std::string> inputs;   // what it reads of the data, before any quantizer
+  std::vector<std::string> outputs;  // what later layers or the graph's outputs read
+  std::string compared;              // the output that is compared, as the float graph knows it; "": none
+  std::string quantized;             // the same behind its quantizer, where it has one
+};
+
+// All of them, in an order in which they can be run one by one. Only those that a quantizer touches are compared.
+std::vector<ProfileLayer> profile_layers(const Graph& plain, const Graph& quantized);
+
+}  // namespace quench

@@ -1,0 +1,109 @@
+// The text report of a job of quantizing: what a person wants to know before shipping the model.
+#include <algorithm>
+#include <map>
+
+#include "quench/error.h"
+#include "report/eval_text.h"
+#include "report/plan_json.h"
+#include "report/profile_text.h"
+#include "report/quantize_record.h"
+#include "report/table.h"
+
+namespace quench {
+namespace {
+
+constexpr std::size_t kLayersShown = 20;
+
+std::string heading(const std::string& title) {
+  return concat("\n", title, "\n", std::string(title.size(), '-'), "\n");
+}
+
+// The difference of two accuracies on the same images, with the 95 % interval of a paired difference.
+std::string drop_text(const EvalResult& before, const EvalResult& after) {
+  const PairedTest test = compare_predictions(after.predictions, before.predictions);
+  const Interval gain = difference_interval(test);
+  return concat("drop        ", decimals(100 * (before.top1() - after.top1()), 2), " points (95 % interval ",
+                decimals(-100 * gain.high, 2), " to ", decimals(-100 * gain.low, 2), ")\n",
+                "paired      right when quantized alone ", test.only_first, ", in float alone ", test.only_second,
+                ", other class predicted ", test.changed, " (McNemar's exact test: p = ", decimals(test.p_value, 4),
+                ")\n");
+}
+
+std::string result_text(const EvalResult& result) {
+  if (result.task == Task::kNextToken)
+    return concat("perplexity ", decimals(result.perplexity(), 4), "  (", result.tokens, " tokens of ", result.texts,
+                  " texts)");
+  return "top-1 " + accuracy_text(result.correct, result.images);
+}
+
+std::string accuracy_part(const QuantizeRecord& record) {
+  if (!record.float_eval || !record.quantized_eval) return "not measured: no --eval data was given\n";
+  const EvalResult &before = *record.float_eval, &after = *record.quantized_eval;
+  std::string text = concat("float       ", result_text(before), "\nquantized   ", result_text(after), "\n");
+  if (!before.predictions.empty()) text += drop_text(before, after);
+  return text + concat("simulation  takes ", decimals(after.model_seconds / before.model_seconds, 2),
+                       " times as long as float\n");
+}
+
+std::string size_part(const WeightSize& size) {
+  return concat("float       ", size_text(size.float_bytes), "\nquantized   ", size_text(size.quantized_bytes), "  (",
+                decimals(static_cast<double>(size.float_bytes) / static_cast<double>(size.quantized_bytes), 2),
+                " times smaller; ", grouped(size.quantized_elements), " of ", grouped(size.elements),
+                " numbers are quantized)\n");
+}
+
+// By reason: one reason often holds for many tensors.
+std::string float_part(const QuantPlan& plan) {
+  if (plan.skipped.empty()) return "nothing\n";
+  std::map<std::string, std::vector<std::string>> by_reason;
+  for (const PlanSkip& skip : plan.skipped) by_reason[skip.reason].push_back(skip.value);
+  std::string text;
+  for (const auto& [reason, values] : by_reason) {
+    text += reason + "\n";
+    for (const std::string& value : values) text += "  " + value + "\n";
+  }
+  return text;
+}
+
+std::string stages_part(const std::vector<StageRecord>& stages) {
+  std::vector<std::vector<std::string>> rows;
+  double seconds = 0.0;
+  std::int64_t peak = 0;
+  const auto memory = [](std::int64_t bytes) { return bytes > 0 ? size_text(bytes) : "?"; };
+  for (const StageRecord& stage : stages) {
+    rows.push_back({stage.name, decimals(stage.seconds, 2), memory(stage.peak_bytes)});
+    seconds += stage.seconds;
+    peak = std::max(peak, stage.peak_bytes);
+  }
+  rows.push_back({"all", decimals(seconds, 2), memory(peak)});
+  return table_text({{"stage"}, {"seconds", 12, true}, {"peak memory", 12, true}}, rows);
+}
+
+}  // namespace
+
+std::string summary_text(const QuantizeRecord& record) {
+  std::string text = concat("model       ", record.model, "\n");
+  if (record.plan) text += plan_summary(*record.plan);
+  if (record.calibration)
+    text += concat("calibrated  on ", record.calibration->images, " images in ",
+                   decimals(record.calibration->seconds, 2), " s\n");
+  for (const std::string& note : record.notes) text += concat("note        ", note, "\n");
+  return text + heading("Accuracy") + accuracy_part(record);
+}
+
+std::string report_text(const QuantizeRecord& record) {
+  std::string text = summary_text(record);
+  if (record.profile)
+    text += heading("Damage by layer") + profile_table(*record.profile, kLayersShown) +
+            concat("on ", record.profile->images,
+                   " images; SQNR in dB; alone: only this layer is quantized; so far: ", "all up to it\n");
+  if (record.size) text += heading("Weights") + size_part(*record.size);
+  if (record.calibration && !record.calibration->raised.empty()) {
+    text += heading("Weight scales raised so that the int32 bias fits");
+    for (const std::string& line : record.calibration->raised) text += line + "\n";
+  }
+  if (record.plan) text += heading("What stays float, and why") + float_part(*record.plan);
+  return text + heading("Time and memory") + stages_part(record.stages);
+}
+
+}  // namespace quench

@@ -1,0 +1,73 @@
+#include "report/quantize_record.h"
+
+#include "report/eval_text.h"
+#include "report/machine.h"
+#include "report/plan_json.h"
+#include "report/profile_text.h"
+
+namespace quench {
+namespace {
+
+Json json_of(const std::vector<FileHash>& files) {
+  Json list = Json::array();
+  for (const FileHash& file : files)
+    list.push_back({{"path", file.path}, {"sha1", file.sha1}, {"of", file.of_bytes ? "bytes" : "names and sizes"}});
+  return list;
+}
+
+Json json_of(const CalibrationRecord& record) {
+  Json quantizers = Json::array();
+  for (const QuantizerRecord& one : record.quantizers)
+    quantizers.push_back({{"value", one.value},
+                          {"role", name_of(one.role)},
+                          {"scheme", one.scheme},
+                          {"observer", one.observer},
+                          {"scale", one.params.scale},
+                          {"zero_point", one.params.zero_point}});
+  return {{"images", record.images},   {"batches", record.batches},
+          {"seconds", record.seconds}, {"model_seconds", record.model_seconds},
+          {"reused", record.reused},   {"raised", record.raised},
+          {"skipped", record.skipped}, {"quantizers", quantizers}};
+}
+
+Json json_of(const WeightSize& size) {
+  return {{"float_bytes", size.float_bytes},
+          {"quantized_bytes", size.quantized_bytes},
+          {"elements", size.elements},
+          {"quantized_elements", size.quantized_elements}};
+}
+
+Json json_of(const std::vector<StageRecord>& stages) {
+  Json list = Json::array();
+  for (const StageRecord& stage : stages)
+    list.push_back({{"name", stage.name}, {"seconds", stage.seconds}, {"peak_bytes", stage.peak_bytes}});
+  return list;
+}
+
+}  // namespace
+
+Json provenance_of(const QuantizeRecord& record) {
+  const Machine machine = describe_machine();
+  return {{"quench", machine.version},    {"libtorch", machine.libtorch_version},
+          {"compiler", machine.compiler}, {"threads", machine.threads},
+          {"device", record.device},      {"seed", record.seed},
+          {"model", record.model},        {"files", json_of(record.files)},
+          {"config", record.config}};
+}
+
+Json json_of(const QuantizeRecord& record) {
+  Json object = provenance_of(record);
+  object["notes"] = record.notes;
+  if (record.plan) object["plan"] = json_of(*record.plan);
+  if (record.calibration) object["calibration"] = json_of(*record.calibration);
+  if (record.float_eval) object["float"] = json_of(*record.float_eval);
+  if (record.quantized_eval) object["quantized"] = json_of(*record.quantized_eval);
+  if (record.float_eval && record.quantized_eval && !record.float_eval->predictions.empty())
+    object["paired"] = json_of(compare_predictions(record.quantized_eval->predictions, record.float_eval->predictions));
+  if (record.profile) object["profile"] = json_of(*record.profile);
+  if (record.size) object["size"] = json_of(*record.size);
+  object["stages"] = json_of(record.stages);
+  return object;
+}
+
+}  // namespace quench

@@ -1,0 +1,37 @@
+#include "report/stages.h"
+
+#include <chrono>
+#include <fstream>
+
+namespace quench {
+namespace {
+
+// "VmHWM:     12345 kB" of /proc/self/status.
+std::int64_t status_bytes(const std::string& key) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind(key + ":", 0) == 0) return std::stoll(line.substr(key.size() + 1)) * 1024;
+  return 0;
+}
+
+}  // namespace
+
+std::int64_t resident_bytes() { return status_bytes("VmRSS"); }
+std::int64_t peak_resident_bytes() { return status_bytes("VmHWM"); }
+void reset_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }  // proc(5): resets VmHWM
+
+Stages::Stages(std::string stop_after, std::function<void(const StageRecord&)> after)
+    : stop_after_(std::move(stop_after)), after_(std::move(after)) {}
+
+void Stages::run(const std::string& name, const std::function<void()>& body) {
+  if (ended_) return;
+  reset_peak();
+  const auto start = std::chrono::steady_clock::now();
+  body();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  records_.push_back({name, seconds, peak_resident_bytes()});
+  if (after_) after_(records_.back());
+  ended_ = name == stop_after_;
+}
+
+}  // namespace quench

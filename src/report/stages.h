@@ -1,0 +1,38 @@
+// The stages of a job, one after the other: how long each took and how much memory it needed; where to stop.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace quench {
+
+struct StageRecord {
+  std::string name;
+  double seconds = 0.0;
+  std::int64_t peak_bytes = 0;  // of the whole process while the stage ran; 0 where the system does not say
+};
+
+class Stages {
+ public:
+  // Ends after the stage of this name ("": after all); `after` is called behind each that ran.
+  explicit Stages(std::string stop_after = "", std::function<void(const StageRecord& stage)> after = {});
+
+  // Nothing where an earlier stage was the last one. Errors leave as they came.
+  void run(const std::string& name, const std::function<void()>& body);
+  bool ended() const { return ended_; }
+  const std::vector<StageRecord>& records() const { return records_; }
+
+ private:
+  std::string stop_after_;
+  std::function<void(const StageRecord&)> after_;
+  bool ended_ = false;
+  std::vector<StageRecord> records_;
+};
+
+std::int64_t resident_bytes();       // of this process now; 0 where the system does not say
+std::int64_t peak_resident_bytes();  // since the start, or since reset_peak()
+void reset_peak();                   // where the system allows it
+
+}  // namespace quench

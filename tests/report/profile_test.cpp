@@ -1,0 +1,185 @@
+#include "quench/profile.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "quench/calibrate.h"
+#include "quench/error.h"
+#include "quench/executor.h"
+#include "quench/prepare.h"
+#include "report/error_sums.h"
+#include "report/profile_text.h"
+
+namespace quench {
+namespace {
+
+// Ten random images of [2, 6, 6], the same on each call.
+class Noise : public Dataset {
+ public:
+  std::int64_t size() const override { return 10; }
+  Sample get(std::int64_t index) const override {
+    Sample sample;
+    sample.input = RtValue(all_[index]);
+    return sample;
+  }
+  Task task() const override { return Task::kNone; }
+  const at::Tensor& all() const { return all_; }
+
+ private:
+  at::Tensor all_ = [] {
+    at::manual_seed(3);
+    return at::randn({10, 2, 6, 6});
+  }();
+};
+
+Graph two_convolutions(Dim batch = Dim::symbol("N")) {
+  at::manual_seed(4);
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {std::move(batch), 2, 6, 6}));
+  Value& w1 = graph.add_constant("w1", at::randn({4, 2, 3, 3}));
+  Value& w2 = graph.add_constant("w2", at::randn({3, 4, 3, 3}));
+  Node& first = graph.add("Conv", "first", {&x, &w1});
+  Node& relu = graph.add("Relu", "relu", {&first.output()});
+  Node& second = graph.add("Conv", "second", {&relu.output(), &w2});
+  graph.add_output(second.output());
+  return graph;
+}
+
+Graph calibrated(const Graph& graph) {
+  Graph result = prepare_by_platform(graph, "tensorrt").graph;
+  calibrate(result, Noise());
+  return result;
+}
+
+at::Tensor output_of(const Graph& graph, const std::string& value) {
+  Executor executor(graph);
+  return executor.run({{"x", RtValue(Noise().all())}}, {value}).at(value).tensor();
+}
+
+double plain_sqnr(const at::Tensor& x, const at::Tensor& y) {
+  const at::Tensor a = x.to(at::kDouble), b = y.to(at::kDouble);
+  return 10 * std::log10(((a * a).sum() / ((a - b) * (a - b)).sum()).item<double>());
+}
+
+// The walk sums in another order (channels last, other batches): relative 1e-6 of an activation. That a value lies so
+// near a tie of 256 codes happens here once in some hundred thousand values; there are some thousand.
+constexpr double kNear = 1e-3;
+
+TEST(Profile, TheFirstLayerAloneIsTheFirstLayerSoFar) {
+  const Graph graph = calibrated(two_convolutions());
+  const ProfileRecord record = profile(graph, Noise());
+  ASSERT_EQ(record.layers.size(), 2U);
+  EXPECT_EQ(record.images, 10);
+  const LayerProfile& first = record.layers[0];
+  EXPECT_EQ(first.name, "first");
+  EXPECT_EQ(first.output, "relu.fq");  // the layer is Conv and Relu, with its output's quantizer
+  EXPECT_NEAR(first.standalone.sqnr.value, first.cumulative.sqnr.value, kNear);
+  EXPECT_NEAR(first.standalone.sqnr.value,
+              plain_sqnr(output_of(two_convolutions(), "relu"), output_of(graph, "relu.fq")), kNear);
+}
+
+TEST(Profile, TheLastLayerSoFarIsTheWholeNetwork) {
+  const Graph graph = calibrated(two_convolutions());
+  const ProfileRecord record = profile(graph, Noise());
+  const LayerProfile& last = record.layers.back();
+  EXPECT_EQ(last.name, "second");
+  const at::Tensor x = output_of(two_convolutions(), "second"), y = output_of(graph, "second");
+  EXPECT_NEAR(last.cumulative.sqnr.value, plain_sqnr(x, y), kNear);
+  EXPECT_NEAR(last.cumulative.mse.value, (x - y).pow(2).mean().item<double>(), kNear * last.cumulative.mse.value);
+  EXPECT_NEAR(last.cumulative.max, (x - y).abs().max().item<double>(), kNear * last.cumulative.max);
+}
+
+TEST(Profile, ALayerAloneIsTheNetworkWithItsQuantizersAlone) {
+  const Graph graph = calibrated(two_convolutions());
+  Graph alone = graph;
+  disable_all(alone);
+  for (const char* node : {"relu.fq", "w2.fq"}) set_fake_quant_flags(*alone.find_node(node), {.quantize = true});
+  const ProfileRecord record = profile(graph, Noise());
+  EXPECT_NEAR(record.layers[1].standalone.sqnr.value,
+              plain_sqnr(output_of(two_convolutions(), "second"), output_of(alone, "second")), kNear);
+  EXPECT_LT(record.layers[1].cumulative.sqnr.value, record.layers[1].standalone.sqnr.value);
+}
+
+TEST(Profile, IsTheSameAtAnyBatchAndWhereTheModelFixesOne) {
+  const Graph graph = calibrated(two_convolutions()), fixed = calibrated(two_convolutions(4));
+  ProfileOptions options;
+  options.batch = 3;
+  const ProfileRecord all = profile(graph, Noise()), by_three = profile(graph, Noise(), options),
+                      by_four = profile(fixed, Noise());  // 10 images: the last batch is filled up
+  for (const ProfileRecord& other : {by_three, by_four}) {
+    EXPECT_EQ(other.images, 10);
+    for (std::size_t i = 0; i < all.layers.size(); ++i) {
+      EXPECT_NEAR(other.layers[i].standalone.sqnr.value, all.layers[i].standalone.sqnr.value, kNear);
+      EXPECT_NEAR(other.layers[i].cumulative.cosine.error, all.layers[i].cumulative.cosine.error, 1e-6);
+    }
+  }
+}
+
+TEST(Profile, RanksTheWorstFirst) {
+  QuantConfig config;
+  LayerRule rule;
+  rule.match = "second";
+  rule.weight.bits = 2;
+  config.layers = {rule};
+  Graph graph = prepare_by_platform(two_convolutions(), "tensorrt", config).graph;
+  calibrate(graph, Noise());
+  const ProfileRecord record = profile(graph, Noise());
+  EXPECT_EQ(record.layers[0].name, "first");
+  EXPECT_EQ(ranked_by_damage(record)[0].name, "second");
+  EXPECT_EQ(json_of(record).at("layers")[0].at("name"), "second");
+  EXPECT_NE(profile_table(record, 1).find("and 1 layers with less damage"), std::string::npos);
+}
+
+TEST(Profile, RefusesWhatWasNeverCalibrated) {
+  const Graph graph = prepare_by_platform(two_convolutions(), "tensorrt").graph;
+  EXPECT_THROW(
+      {
+        try {
+          profile(graph, Noise());
+        } catch (const Error& error) {
+          EXPECT_NE(std::string(error.what()).find("never calibrated"), std::string::npos) << error.what();
+          throw;
+        }
+      },
+      Error);
+}
+
+TEST(WithoutQuantizers, GivesTheFloatNetworkBitForBit) {
+  const Graph plain = without_quantizers(calibrated(two_convolutions()));
+  EXPECT_TRUE(at::equal(output_of(plain, "second"), output_of(two_convolutions(), "second")));
+}
+
+TEST(ErrorSums, KnowsTheSignOfACosine) {
+  const at::Tensor x = at::arange(1.0F, 13.0F).reshape({3, 4});
+  ErrorSums sums;
+  sums.add(x, -x, 3);
+  EXPECT_DOUBLE_EQ(sums.result().cosine.value, -1.0);
+  EXPECT_EQ(sums.result().max, 24.0);
+}
+
+// Two images: x = (3, 4), y = (3, 3); x = (0, 1), y = (0, 1). Errors 1 and 0 of 25 and 1.
+TEST(ErrorSums, IsWhatTheFormulasSay) {
+  ErrorSums sums;
+  sums.add(at::tensor({3.0F, 4.0F, 0.0F, 1.0F}).reshape({2, 2}), at::tensor({3.0F, 3.0F, 0.0F, 1.0F}).reshape({2, 2}),
+           2);
+  const TensorError error = sums.result();
+  EXPECT_NEAR(error.sqnr.value, 10 * std::log10(26.0), 1e-12);
+  // r = 1/26, residuals (1 - 25/26) / 13 and -(1/26) / 13: +-1/338; their standard error is 1/338.
+  EXPECT_NEAR(error.sqnr.error, 10 / std::log(10.0) * 26 / 338, 1e-12);
+  EXPECT_NEAR(error.mse.value, 0.25, 1e-12);
+  EXPECT_NEAR(error.mse.error, 0.25, 1e-12);
+  EXPECT_NEAR(error.cosine.value, (21 / std::sqrt(25.0 * 18.0) + 1) / 2, 1e-12);
+}
+
+TEST(ErrorSums, SaysInfiniteForEqualAndUnknownForOneImage) {
+  ErrorSums sums;
+  sums.add(at::ones({1, 4}), at::ones({1, 4}), 1);
+  EXPECT_TRUE(std::isinf(sums.result().sqnr.value));
+  EXPECT_TRUE(std::isnan(sums.result().mse.error));
+  EXPECT_EQ(sums.result().cosine.value, 1.0);
+}
+
+}  // namespace
+}  // namespace quench
