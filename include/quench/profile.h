@@ -51,9 +51,6 @@ struct ProfileRecord {
 ProfileRecord profile(const Graph& quantized, const Dataset& data, const ProfileOptions& options = {},
                       const Graph* reference = nullptr);
 
-// The same network in float: every quantizer bypassed, values keep their names.
-Graph without_quantizers(const Graph& quantized);
-
 // Worst first, by what a layer does alone.
 std::vector<LayerProfile> ranked_by_damage(const ProfileRecord& record);
 

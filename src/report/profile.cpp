@@ -6,6 +6,7 @@
 #include <chrono>
 #include <map>
 
+#include "calibrate/float_run.h"
 #include "data/batch_size.h"
 #include "quench/calibrate.h"
 #include "quench/error.h"
@@ -20,8 +21,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kDefaultBatch = 8;  // three networks are walked at once
-
-bool is_quantizer(const Node& node) { return node.op() == "quench.FakeQuant" || node.op() == "quench.QuantizeBias"; }
 
 ExecOptions exec_options(const ProfileOptions& options) {
   ExecOptions exec;
@@ -130,19 +129,6 @@ void walk_data(const Value& input, const Dataset& data, const ProfileOptions& op
 }
 
 }  // namespace
-
-Graph without_quantizers(const Graph& quantized) {
-  Graph plain = quantized;
-  std::vector<Node*> found;
-  for (const auto& node : plain.nodes())
-    if (is_quantizer(*node)) found.push_back(node.get());
-  for (Node* node : found) {
-    plain.replace_uses(node->output(), *node->input(0));
-    plain.erase(*node);
-  }
-  run_passes(plain, {"eliminate_dead"});
-  return plain;
-}
 
 ProfileRecord profile(const Graph& quantized, const Dataset& data, const ProfileOptions& options,
                       const Graph* reference) {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "calibrate/float_run.h"
 #include "quench/calibrate.h"
 #include "quench/error.h"
 #include "quench/executor.h"
