@@ -14,6 +14,7 @@
 #include "quench/op.h"
 #include "quench/platform.h"
 #include "quench/prepare.h"
+#include "quench/ptq.h"
 #include "report/plan_json.h"
 #include "report/table.h"
 
@@ -67,6 +68,30 @@ void insert_plan(const QuantizeJob& job, const QuantPlan& plan, Graph& graph) {
   if (!job.plan) return insert_quantizers(graph, plan);
   with_context([&] { return concat("the plan ", job.plan_file, " does not fit the model ", job.config.model); },
                [&] { insert_quantizers(graph, plan); });
+}
+
+// A step that was asked for and did nothing says so.
+void equalize_graph(const QuantizeJob& job, const Dataset* data, Graph& graph, QuantizeRecord& record) {
+  EqualizeOptions options;
+  options.data = data;
+  options.batch = choose_batch(only_input(graph, "equalization"), job.batch);
+  record.equalized = equalize(graph, options);
+  if (record.equalized->pairs.empty())
+    record.notes.emplace_back("equalize changed nothing: no pair of layers can be balanced");
+}
+
+void correct_graph(const QuantizeJob& job, const Dataset& data, Graph& graph, QuantizeRecord& record,
+                   const CommonOptions& common) {
+  BiasCorrectionOptions options;
+  options.kind = *job.config.bias_correction;
+  options.workers = job.workers;
+  options.skip_broken = job.skip_broken;
+  options.batch = choose_batch(only_input(graph, "bias correction"), job.batch);
+  record.corrected = with_progress(common, "correcting biases", [&](const auto& show) {
+    options.progress = show;
+    return correct_biases(graph, data, options);
+  });
+  if (!record.corrected->changed()) record.notes.emplace_back("bias correction changed nothing");
 }
 
 CalibrationRecord calibrate_graph(const QuantizeJob& job, const Dataset& data, Graph& graph,
@@ -163,6 +188,8 @@ void quantize(const QuantizeJob& job, const CommonOptions& common) {
     record.files = hash_files(job.config);
   });
   stages.run("fuse", [&] { fuse_for_quantizing(graph, config, NormMode::kFold); });
+  if (job.config.equalize.value_or(false))
+    stages.run("equalize", [&] { equalize_graph(job, data.calib.get(), graph, record); });
   stages.run("plan", [&] {
     record.plan = job.plan ? *job.plan : make_plan(graph, config);
     record.size = weight_size(graph, *record.plan);
@@ -171,6 +198,8 @@ void quantize(const QuantizeJob& job, const CommonOptions& common) {
   if (job.dry_run) return print_need(job, record, graph, common.json);
   stages.run("insert", [&] { insert_plan(job, *record.plan, graph); });
   stages.run("calibrate", [&] { record.calibration = calibrate_graph(job, *data.calib, graph, common); });
+  if (job.config.bias_correction.value_or(BiasCorrection::kNone) != BiasCorrection::kNone)
+    stages.run("correct_biases", [&] { correct_graph(job, *data.calib, graph, record, common); });
   if (data.eval)
     stages.run("evaluate", [&] {
       record.float_eval = evaluate_graph(job, *data.eval, original, common, "evaluating float");

@@ -50,6 +50,14 @@ void lay_options(const QuantizeArguments& arguments, JobConfig& config) {
   config.calibration.workers = std::max(config.calibration.workers, arguments.workers);
 }
 
+// What the user does not say, the platform does; neither is part of what a reference implementation does.
+void take_defaults(JobConfig& config) {
+  if (config.quant.platform.empty() || config.quant.parity) return;
+  const Platform& platform = find_platform(config.quant.platform);
+  if (!config.equalize) config.equalize = platform.equalize;
+  if (!config.bias_correction) config.bias_correction = platform.bias_correction;
+}
+
 void take_plan(const std::string& file, QuantizeJob& job) {
   if (file.empty()) return;
   job.plan = read_plan_of(file);
@@ -84,9 +92,6 @@ void check(const QuantizeJob& job) {
   QUENCH_CHECK(config.data.calib || !reaches(job, "calibrate"),
                "no data to calibrate on: give --calib SPEC (docs/data.md)");
   QUENCH_CHECK(job.dry_run || !config.output.empty(), "no output: give -o FOLDER");
-  QUENCH_CHECK(!config.equalize.value_or(false), "--equalize is not built yet; leave it out");
-  QUENCH_CHECK(config.bias_correction.value_or(BiasCorrection::kNone) == BiasCorrection::kNone, "bias correction '",
-               name_of(*config.bias_correction), "' is not built yet; leave it out");
   if (!config.output.empty()) check_output(job);
 }
 
@@ -138,6 +143,7 @@ QuantizeJob job_of(const QuantizeArguments& arguments) {
   job.config = job_of(arguments.quant);
   lay_options(arguments, job.config);
   take_plan(arguments.plan, job);
+  take_defaults(job.config);
   job.stop_after = arguments.stop_after;
   job.dump_after = arguments.dump_after;
   job.device = job.config.calibration.device;

@@ -87,6 +87,10 @@ std::string summary_text(const QuantizeRecord& record) {
   if (record.calibration)
     text += concat("calibrated  on ", record.calibration->images, " images in ",
                    decimals(record.calibration->seconds, 2), " s\n");
+  if (record.equalized) text += concat("equalized   ", record.equalized->pairs.size(), " pairs of layers\n");
+  if (record.corrected)
+    text += concat("corrected   the biases of ", record.corrected->layers.size(), " layers on ",
+                   record.corrected->images, " images\n");
   for (const std::string& note : record.notes) text += concat("note        ", note, "\n");
   return text + heading("Accuracy") + accuracy_part(record);
 }

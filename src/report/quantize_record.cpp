@@ -30,6 +30,24 @@ Json json_of(const CalibrationRecord& record) {
           {"skipped", record.skipped}, {"quantizers", quantizers}};
 }
 
+Json json_of(const EqualizeRecord& record) {
+  Json pairs = Json::array();
+  for (const EqualizedPair& pair : record.pairs)
+    pairs.push_back({{"first", pair.first},
+                     {"second", pair.second},
+                     {"largest_factor", pair.largest_factor},
+                     {"spread_before", pair.spread_before},
+                     {"spread_after", pair.spread_after}});
+  return {{"pairs", pairs}, {"skipped", record.skipped}, {"rounds", record.rounds}};
+}
+
+Json json_of(const BiasCorrectionRecord& record) {
+  Json layers = Json::array();
+  for (const CorrectedLayer& layer : record.layers)
+    layers.push_back({{"layer", layer.layer}, {"largest", layer.largest}, {"mean_shift", layer.mean_shift}});
+  return {{"images", record.images}, {"seconds", record.seconds}, {"layers", layers}, {"skipped", record.skipped}};
+}
+
 Json json_of(const WeightSize& size) {
   return {{"float_bytes", size.float_bytes},
           {"quantized_bytes", size.quantized_bytes},
@@ -60,6 +78,8 @@ Json json_of(const QuantizeRecord& record) {
   object["notes"] = record.notes;
   if (record.plan) object["plan"] = json_of(*record.plan);
   if (record.calibration) object["calibration"] = json_of(*record.calibration);
+  if (record.equalized) object["equalize"] = json_of(*record.equalized);
+  if (record.corrected) object["bias_correction"] = json_of(*record.corrected);
   if (record.float_eval) object["float"] = json_of(*record.float_eval);
   if (record.quantized_eval) object["quantized"] = json_of(*record.quantized_eval);
   if (record.float_eval && record.quantized_eval && !record.float_eval->predictions.empty())

@@ -9,6 +9,7 @@
 #include "quench/evaluate.h"
 #include "quench/plan.h"
 #include "quench/profile.h"
+#include "quench/ptq.h"
 #include "report/file_hash.h"
 #include "report/json.h"
 #include "report/model_size.h"
@@ -24,6 +25,8 @@ struct QuantizeRecord {
   std::vector<FileHash> files;  // the model's and the data's
   std::optional<QuantPlan> plan;
   std::optional<CalibrationRecord> calibration;
+  std::optional<EqualizeRecord> equalized;
+  std::optional<BiasCorrectionRecord> corrected;
   std::optional<EvalResult> float_eval, quantized_eval;
   std::optional<ProfileRecord> profile;
   std::optional<WeightSize> size;

@@ -152,6 +152,16 @@ TEST(Quantize, AnEditedPlanChangesExactlyThoseEdges) {
   }
 }
 
+TEST(Quantize, EqualizesAndCorrectsBiasesWhereAsked) {
+  const Job job;
+  const Outcome outcome = job.calibrated({"--equalize", "--bias-correction", "fast"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("equalized"), std::string::npos) << outcome.out;
+  EXPECT_FALSE(job.record().at("bias_correction").at("layers").empty());
+  EXPECT_TRUE(job.record().at("equalize").contains("pairs"));
+  expect_refused(job.calibrated({"--bias-correction", "quick"}, "other"), "quick");
+}
+
 TEST(Quantize, OneImageIsEnough) {
   const Job job;
   const Outcome outcome =
