@@ -175,11 +175,11 @@ TEST(Quantize, TakesAConfigAndLaysOptionsOverIt) {
   const Job job;
   std::ofstream(job.folder.path("job.yaml")) << "version: 1\nplatform: onnxruntime\nmodel: " << demo_model()
                                              << "\ndata: {calib: \"" << demo_data(0, 4) << "\"}\n";
-  const Outcome outcome = quench_run({"quantize", "--config", job.folder.path("job.yaml"), "--platform", "tensorrt",
+  const Outcome outcome = quench_run({"quantize", "--config", job.folder.path("job.yaml"), "--platform", "tensorrt_qdq",
                                       "--set", "defaults.weight.bits=4", "--profile", "0", "-o", job.path("")});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const QuantPlan plan = plan_from_yaml(read_text(job.path("plan.yaml")));
-  EXPECT_EQ(plan.platform, "tensorrt");
+  EXPECT_EQ(plan.platform, "tensorrt_qdq");
   for (const PlanEntry& entry : plan.entries) EXPECT_EQ(entry.scheme.bits(), entry.role == Role::kWeight ? 4 : 8);
 }
 

@@ -29,7 +29,7 @@ std::map<std::string, std::string> weights_of(const JobConfig& job) {
 
 TEST(ConfigPlan, OwnRules) {
   const auto weights =
-      weights_of(job_of("platform: tensorrt\nlayers:\n"
+      weights_of(job_of("platform: onnxruntime\nlayers:\n"
                         "  - {match: layer1, weight: {bits: 4}}\n"
                         "  - {match: layer1.0.conv2, weight: {bits: 6, granularity: tensor}}\n"
                         "  - {match: layer2.conv, float: true}"));
@@ -41,7 +41,7 @@ TEST(ConfigPlan, MqbenchsDicts) {
   const auto weights =
       weights_of(job_of("extra_qconfig_dict: {w_qscheme: {bit: 4, per_channel: true}}\n"
                         "extra_quantizer_dict: {exclude_module_name: [layer1]}\n"
-                        "quench: {platform: tensorrt}"));
+                        "quench: {platform: onnxruntime}"));
   EXPECT_EQ(weights, (std::map<std::string, std::string>{{"layer2.conv.weight", "int4 symmetric channel:0"}}));
 }
 

@@ -127,7 +127,7 @@ TEST(Profile, RanksTheWorstFirst) {
   rule.match = "second";
   rule.weight.bits = 2;
   config.layers = {rule};
-  Graph graph = prepare_by_platform(two_convolutions(), "tensorrt", config).graph;
+  Graph graph = prepare_by_platform(two_convolutions(), "onnxruntime", config).graph;
   calibrate(graph, Noise());
   const ProfileRecord record = profile(graph, Noise());
   EXPECT_EQ(record.layers[0].name, "first");
