@@ -67,7 +67,10 @@ std::vector<FileHash> hash_files(const JobConfig& config) {
 void insert_plan(const QuantizeJob& job, const QuantPlan& plan, Graph& graph) {
   if (!job.plan) return insert_quantizers(graph, plan);
   with_context([&] { return concat("the plan ", job.plan_file, " does not fit the model ", job.config.model); },
-               [&] { insert_quantizers(graph, plan); });
+               [&] {
+                 check_plan(graph, plan);
+                 insert_quantizers(graph, plan);
+               });
 }
 
 // A step that was asked for and did nothing says so.
