@@ -25,7 +25,7 @@ struct Job {
     return quench_run(arguments);
   }
   Outcome calibrated(std::vector<std::string> more = {}, const std::string& out = "out") const {
-    std::vector<std::string> arguments = {"--platform", "tensorrt", "--calib", demo_data(0, 16), "--profile", "0"};
+    std::vector<std::string> arguments = {"--platform", "tensorrt_qdq", "--calib", demo_data(0, 16), "--profile", "0"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run(arguments, out);
   }
@@ -224,13 +224,13 @@ TEST(Quantize, RefusesBeforeTheWorkAndLeavesNothing) {
 TEST(Quantize, RefusesThePlanOfAnotherModelOrPlatform) {
   const Job job;
   const std::string file = job.folder.path("plan.yaml");
-  QuantPlan plan = plan_from_yaml(quench_run({"plan", demo_model(), "--platform", "tensorrt"}).out);
+  QuantPlan plan = plan_from_yaml(quench_run({"plan", demo_model(), "--platform", "tensorrt_qdq"}).out);
   plan.entries[0].value = "another";
   std::ofstream(file) << to_yaml(plan);
   expect_refused(job.calibrated({"--plan", file}), "does not fit the model");
   EXPECT_EQ(job.folder.files(), 1U);
   expect_refused(job.run({"--platform", "onnxruntime", "--calib", demo_data(0, 4), "--plan", file}),
-                 "is for platform 'tensorrt'");
+                 "is for platform 'tensorrt_qdq'");
 }
 
 TEST(Quantize, RefusesAModelThatIsQuantizedAlready) {
