@@ -37,8 +37,8 @@ struct QuantSettings {
 
 // A rule for the layers that match both conditions. Later rules win.
 struct LayerRule {
-  std::string match;  // glob over the node's name, its module path ("layer1.0.conv1") or the name of its output; "" any
-  std::string op;     // operator; "" any
+  std::string match;  // glob over node, module path or output; no wildcard: what is inside too; "=name": that node
+  std::string op;     // operator, or several of which one will do ("Gemm|MatMul"); "" any
   bool keep_float = false;   // neither its weight, nor its inputs or its output on its behalf
   QuantSettings weight;      // of its weight
   QuantSettings activation;  // of the tensors that it reads

@@ -99,16 +99,15 @@ class Chooser {
   std::vector<bool> used_;
 };
 
-// Whether the plan quantizes the layer's weight, or what it writes.
-bool has_quantizer(const QuantPlan& plan, const Layer& layer) {
+bool quantizes_weight(const QuantPlan& plan, const Layer& layer) {
   const int slot = entry_of(layer.head()).traits.weight_slot;
   const Value* weight = slot < 0 ? nullptr : layer.head().input(slot);
-  return plan.find(layer.output().name()) || (weight && plan.find(weight->name()));
+  return weight && plan.find(weight->name());
 }
 
 LayerRule rule_of(const Layer& layer, const std::optional<QConfig>& qconfig) {
   LayerRule rule;
-  rule.match = layer.head().name();
+  rule.match = "=" + layer.head().name();  // "conv2" would cover the "conv2.add" that follows it
   rule.keep_float = !qconfig;
   if (!qconfig) return rule;
   rule.weight = qconfig->weight;
@@ -142,8 +141,19 @@ QConfigMapping& QConfigMapping::set_module_name(const std::string& name, std::op
 }
 
 QConfigMapping& QConfigMapping::add(By by, const std::string& text, std::optional<QConfig> qconfig) {
-  const auto at = std::find_if(rules_.begin(), rules_.end(), [&](const Rule& rule) { return rule.by > by; });
-  rules_.insert(at, {by, text, std::move(qconfig)});
+  const auto same =
+      std::find_if(rules_.begin(), rules_.end(), [&](const Rule& rule) { return rule.by == by && rule.text == text; });
+  if (same != rules_.end()) {
+    same->qconfig = std::move(qconfig);
+    return *this;
+  }
+  // The last rule that means a layer is its own: a submodule's name is longer than that of the module around it, and of
+  // regexes torch takes the first.
+  const auto comes_later = [&](const Rule& rule) {
+    if (rule.by != by) return rule.by > by;
+    return by == By::kRegex || (by == By::kName && rule.text.size() > text.size());
+  };
+  rules_.insert(std::find_if(rules_.begin(), rules_.end(), comes_later), {by, text, std::move(qconfig)});
   return *this;
 }
 
@@ -162,19 +172,22 @@ void apply_mapping(const QConfigMapping& mapping, const std::vector<ModuleInfo>&
   }
   Chooser chooser(mapping, modules);
   PlanBuilder builder(graph, config.platform, config);
-  std::vector<LayerRule> with_settings;
+  std::vector<std::pair<const Layer*, LayerRule>> with_settings;
   for (const Layer& layer : builder.layers()) {
     const Rule* rule = chooser.rule_for(layer);
     if (rule ? !rule->qconfig : !mapping.global())
       config.layers.push_back(rule_of(layer, std::nullopt));
     else if (rule)
-      with_settings.push_back(rule_of(layer, rule->qconfig));
+      with_settings.emplace_back(&layer, rule_of(layer, rule->qconfig));
   }
   chooser.check_used();
   // Settings only where there is something to set: a layer without quantizers ignores its qconfig, as in torch.
   const QuantPlan plan = make_plan(graph, config);
-  for (const LayerRule& rule : with_settings)
-    if (has_quantizer(plan, builder.layer_of(*graph.find_node(rule.match)))) config.layers.push_back(rule);
+  for (auto& [layer, rule] : with_settings) {
+    if (!quantizes_weight(plan, *layer)) rule.weight = {};
+    if (!plan.find(layer->output().name())) rule.output = {};
+    if (!rule.weight.empty() || !rule.output.empty()) config.layers.push_back(std::move(rule));
+  }
 }
 
 }  // namespace quench

@@ -1,6 +1,14 @@
 #include "platforms/fixed_range.h"
 
 namespace quench {
+namespace {
+
+// One scale, and codes from 0 on with a zero point: 256 of them, or the 128 of reduce_range (fbgemm, x86).
+bool is_plain(const QScheme& scheme) {
+  return scheme.is_int() && scheme.per_tensor() && !scheme.is_signed() && !scheme.symmetric();
+}
+
+}  // namespace
 
 const std::set<std::string>& fixed_range_ops() {
   static const std::set<std::string> ops = {"Sigmoid", "HardSigmoid", "Softmax", "Tanh"};
@@ -8,14 +16,15 @@ const std::set<std::string>& fixed_range_ops() {
 }
 
 void use_fixed_ranges(PlanBuilder& plan) {
-  const QScheme uint8 = QScheme::parse("uint8 affine tensor");
+  const QuantizerDefaults& usual = find_platform(plan.config().platform).activation;
   for (const Layer& layer : plan.layers()) {
     if (!fixed_range_ops().contains(layer.last().op())) continue;
     PlanEntry* entry = plan.find(layer.output());
-    if (!entry || entry->scheme != uint8) continue;
+    if (!entry || !is_plain(entry->scheme) || entry->observer != usual.observer) continue;  // or the user's wish
+    const double levels = 1.0 + entry->scheme.qmax();
     const bool is_tanh = layer.last().op() == "Tanh";
     entry->observer = "fixed_qparams";
-    entry->observer_options = {{"scale", is_tanh ? 2.0 / 256 : 1.0 / 256}, {"zero_point", is_tanh ? 128.0 : 0.0}};
+    entry->observer_options = {{"scale", (is_tanh ? 2.0 : 1.0) / levels}, {"zero_point", is_tanh ? levels / 2 : 0.0}};
     entry->rule += ": its range is known";
   }
 }

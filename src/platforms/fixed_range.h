@@ -7,8 +7,9 @@ namespace quench {
 
 const std::set<std::string>& fixed_range_ops();
 
-// Gives what those operators write torch's fixed parameters (numerics 2) in place of an observed range. For uint8
-// affine schemes only: others are observed as usual.
+// Gives what those operators write torch's fixed parameters (numerics 2) in place of an observed range, with as
+// many levels as the scheme has. For unsigned affine schemes per tensor only, and where the user chose no other
+// observer.
 void use_fixed_ranges(PlanBuilder& plan);
 
 }  // namespace quench

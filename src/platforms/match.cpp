@@ -1,11 +1,39 @@
 #include "platforms/match.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "quench/error.h"
 #include "quench/registry.h"
 
 namespace quench {
+namespace {
+
+// "Gemm|MatMul": either of them. One module of torch can be several operators.
+bool is_one_of(const std::string& op, const std::string& alternatives) {
+  return alternatives.empty() || ("|" + alternatives + "|").find("|" + op + "|") != std::string::npos;
+}
+
+// torch's exporter: "/layer1/layer1.0/conv1/Conv" -> "layer1.0.conv1.Conv". A member of a container repeats its name.
+std::string module_path_of(const std::string& node_name) {
+  std::string path, last;
+  std::istringstream parts(node_name.substr(1));
+  for (std::string part; std::getline(parts, part, '/'); last = part) {
+    if (!last.empty() && part.starts_with(last + ".")) path.erase(path.size() - last.size());
+    path += (path.empty() || path.ends_with('.') ? "" : ".") + part;
+  }
+  return path;
+}
+
+bool is_meant(const Node& node, const std::string& match) {
+  if (match.empty()) return true;
+  if (match.front() == '=') return node.name() == match.substr(1);
+  if (match.find_first_of("*?") == std::string::npos) return is_inside(node, match);
+  const std::vector<std::string> names = names_of(node);
+  return std::any_of(names.begin(), names.end(), [&](const auto& name) { return matches_glob(name, match); });
+}
+
+}  // namespace
 
 bool matches_glob(const std::string& text, const std::string& pattern) {
   std::size_t t = 0, p = 0, star = std::string::npos, retry = 0;
@@ -27,6 +55,7 @@ bool matches_glob(const std::string& text, const std::string& pattern) {
 
 std::vector<std::string> names_of(const Node& node) {
   std::vector<std::string> names = {node.name()};
+  if (node.name().starts_with('/')) names.push_back(module_path_of(node.name()));
   for (const Value* output : node.outputs())
     if (output) names.push_back(output->name());
   for (const Value* input : node.inputs()) {
@@ -44,8 +73,7 @@ bool is_named(const Node& node, const std::string& name) {
 
 bool is_inside(const Node& node, const std::string& name) {
   const auto inside = [&](const std::string& full) {
-    if (full == name || full.starts_with(name + ".") || full.starts_with(name + "/")) return true;
-    return full.find("/" + name + "/") != std::string::npos || full.find("/" + name + ".") != std::string::npos;
+    return full == name || full.starts_with(name + ".") || full.starts_with(name + "/");
   };
   const std::vector<std::string> names = names_of(node);
   return std::any_of(names.begin(), names.end(), inside);
@@ -68,14 +96,8 @@ void check_node_names(const Graph& graph, const QuantConfig& config) {
 }
 
 bool matches(const Layer& layer, const LayerRule& rule) {
-  for (const Node* node : layer.nodes) {
-    if (!rule.op.empty() && node->op() != rule.op) continue;
-    if (rule.match.empty()) return true;
-    for (const std::string& name : names_of(*node))
-      if (matches_glob(name, rule.match) || name.starts_with(rule.match + "."))
-        return true;  // the module, or inside it
-  }
-  return false;
+  const auto meant = [&](const Node* node) { return is_one_of(node->op(), rule.op) && is_meant(*node, rule.match); };
+  return std::any_of(layer.nodes.begin(), layer.nodes.end(), meant);
 }
 
 }  // namespace quench

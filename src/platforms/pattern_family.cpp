@@ -7,6 +7,7 @@
 #include "platforms/match.h"
 #include "platforms/refuse.h"
 #include "quench/error.h"
+#include "quench/op.h"
 
 namespace quench {
 namespace {
@@ -25,7 +26,7 @@ bool is_relu6(const Node& node) {
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> words;
   std::istringstream text(list);
-  for (std::string word; std::getline(text, word, ',');)
+  for (std::string word; std::getline(text >> std::ws, word, ',');)
     if (!word.empty()) words.push_back(word);
   return words;
 }
@@ -73,6 +74,8 @@ class Patterns {
       if (relu6 || is_in(layer, before, unused)) drop_before(layer);
       if (pool || is_in(layer, after, unused)) drop_after(layer);
     }
+    // A recipe may name operators that this network does not have.
+    std::erase_if(unused, [](const std::string& word) { return OpRegistry::instance().find(word) != nullptr; });
     QUENCH_CHECK(unused.empty(), kBefore, " and ", kAfter, " name operators or layers: there is no '", *unused.begin(),
                  "'");
     if (rules_.drops_redundant)
@@ -130,7 +133,9 @@ class Patterns {
     const auto at = wishes_.find(&layer.output());
     const std::vector<const Value*> inputs = plan_.activations_of(layer);
     if (at == wishes_.end() || inputs.empty()) return;
-    at->second.dropped = concat("redundant behind ", layer.op(), " '", layer.head().name(), "', which keeps the range");
+    at->second.dropped = concat("redundant behind ", layer.op(), " '", layer.head().name(), "'");
+    if (!shares(layer) && entry_of(layer.last()).traits.range != RangeRule::kPasses) return;  // a range of its own
+    at->second.dropped += ", which keeps the range";
     at->second.inherits = true;
     at->second.shares = inputs[0];
   }

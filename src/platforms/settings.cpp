@@ -11,7 +11,7 @@ void set(const std::optional<T>& wish, T& field) {
 }
 
 void choose(const std::optional<std::string>& name, const Options& wish, std::string& chosen, Options& options) {
-  if (name && *name != chosen) {
+  if (name) {  // with options of its own, even where the name is the one that was chosen already
     chosen = *name;
     options = {};
   }

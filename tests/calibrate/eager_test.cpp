@@ -162,6 +162,56 @@ TEST(Eager, TheMoreExactQConfigWins) {
   EXPECT_EQ(prepared.plan().find("fc.weight")->scheme.bits(), 5);
 }
 
+// torch's order: the innermost module's name; of regexes the first that was given.
+TEST(Eager, TheOrderOfCallsDecidesAsInTorch) {
+  struct Outer : nn::Module {
+    Outer() { net = register_module("net", make_net()); }
+    at::Tensor forward(const at::Tensor& x) { return net->forward(x); }
+    std::shared_ptr<Net> net;
+  };
+  const auto outer = std::make_shared<Outer>();
+  outer->eval();
+  QConfig four = get_default_qconfig("fbgemm"), five = four, six = four;
+  four.weight.bits = 4;
+  five.weight.bits = 5;
+  six.weight.bits = 6;
+  EagerModel model(outer, {images(1)});
+  model.qconfig.set_module_name("net.conv", six).set_module_name("net", four);
+  const PreparedModel by_name = prepare(model);
+  EXPECT_EQ(by_name.plan().find("net.conv.weight")->scheme.bits(), 6);
+  EXPECT_EQ(by_name.plan().find("net.fc.weight")->scheme.bits(), 4);
+  model.qconfig = {};
+  model.qconfig.set_module_name_regex(".*conv2", five).set_module_name_regex(".*con.*", six);
+  const PreparedModel by_regex = prepare(model);
+  EXPECT_EQ(by_regex.plan().find("net.conv2.weight")->scheme.bits(), 5);
+  EXPECT_EQ(by_regex.plan().find("net.conv.weight")->scheme.bits(), 6);
+}
+
+TEST(Eager, AQConfigGivenTwiceIsTheLast) {
+  QConfigMapping mapping;
+  mapping.set_module_name("conv", get_default_qconfig("fbgemm")).set_module_name("conv", std::nullopt);
+  ASSERT_EQ(mapping.rules().size(), 1u);
+  EXPECT_FALSE(mapping.rules()[0].qconfig);
+}
+
+// What follows a convolution is called after it, "conv2.add", and yet has a qconfig of its own.
+TEST(Eager, AQConfigDoesNotReachWhatFollows) {
+  const auto net = make_net();
+  QConfig mine = get_default_qconfig("fbgemm");
+  mine.activation.observer = "min_max";
+  EagerModel model = model_of(net);
+  model.qconfig.set_module_name("conv2", mine);
+  const QuantPlan plan = prepare(model).plan();
+  EXPECT_EQ(plan.find("conv2")->observer, "min_max");
+  int others = 0;
+  for (const PlanEntry& entry : plan.entries)
+    if (entry.value.starts_with("conv2.") && entry.role == Role::kActivation) {
+      EXPECT_EQ(entry.observer, "histogram") << entry.value;
+      ++others;
+    }
+  EXPECT_GT(others, 0) << entries_of(plan);
+}
+
 TEST(Eager, QConfigOfOneModuleAlone) {
   const auto net = make_net();
   EagerModel model(net, {images(1)});

@@ -38,6 +38,21 @@ TEST(Fbgemm, AFloatIslandEndsWhereTheNextLayerReads) {
   EXPECT_EQ(reason_of(plan, "relu"), "'sum' is kept in float by the user");
 }
 
+TEST(Fbgemm, AKnownRangeHasTheLevelsOfTheScheme) {
+  Graph graph = parse_graph(R"(graph "g" {
+    input %x : float[1, 4]
+    %a = Sigmoid "a" (%x)
+    %b = Tanh "b" (%a)
+    output %b
+  })");
+  infer_shapes(graph);
+  const QuantPlan plan = make_plan(graph, config_for("fbgemm"));
+  EXPECT_EQ(plan.find("a")->observer, "fixed_qparams");
+  EXPECT_EQ(plan.find("a")->observer_options.number("scale"), 1.0 / 128);
+  EXPECT_EQ(plan.find("b")->observer_options.number("scale"), 2.0 / 128);
+  EXPECT_EQ(plan.find("b")->observer_options.number("zero_point"), 64);
+}
+
 TEST(Fbgemm, RefusesATransposedConvolutionPerChannel) {
   Graph graph = parse_graph(R"(graph "g" {
     input %x : float[1, 2, 2, 2]

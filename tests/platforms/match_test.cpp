@@ -33,6 +33,40 @@ TEST(Match, FindsALayerByNodeModuleOrPattern) {
   EXPECT_FALSE(conv.found_by("layer1.*", "Gemm"));
 }
 
+TEST(Match, OneOfSeveralOperatorsWillDo) {
+  const OneConv conv;
+  EXPECT_TRUE(conv.found_by("", "Gemm|Conv"));
+  EXPECT_TRUE(conv.found_by("", "Conv|Gemm"));
+  EXPECT_FALSE(conv.found_by("", "Gemm|MatMul"));
+  EXPECT_FALSE(conv.found_by("", "ConvTranspose|Gemm"));
+}
+
+TEST(Match, AnEqualsSignMeansThatNodeAlone) {
+  const OneConv conv;
+  EXPECT_TRUE(conv.found_by("=/layer1/layer1.0/conv1/Conv"));
+  EXPECT_FALSE(conv.found_by("=layer1.0.conv1"));
+  EXPECT_FALSE(conv.found_by("=/layer1"));
+}
+
+// A Relu has no weight that would carry its module's path.
+TEST(Match, AnExportersNodeNameIsAModulesPath) {
+  Graph graph = parse_graph(R"(graph "one" {
+  input %x : float[1, 2]
+  %y = Relu "/net/layer1/layer1.0/relu/Relu" (%x) : float[1, 2]
+  output %y
+}
+)");
+  const Node& relu = *graph.nodes().front();
+  for (const char* name : {"net", "net.layer1", "net.layer1.0", "net.layer1.0.relu", "/net/layer1"}) {
+    EXPECT_TRUE(is_inside(relu, name)) << name;
+    LayerRule rule;
+    rule.match = name;
+    EXPECT_TRUE(matches({{graph.nodes().front().get()}}, rule)) << name;
+  }
+  for (const char* name : {"relu", "layer1", "net.layer1.0.re", "net.layer2"})
+    EXPECT_FALSE(is_inside(relu, name)) << name;
+}
+
 TEST(Match, AModulesNameCoversWhatIsInside) {
   const OneConv conv;
   EXPECT_TRUE(conv.found_by("layer1"));

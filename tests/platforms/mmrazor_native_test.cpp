@@ -37,6 +37,13 @@ TEST(MmrazorNative, ARangeThatIsKnownIsNotObserved) {
   EXPECT_EQ(plan.find("a")->observer_options.number("scale"), 1.0 / 256);
   EXPECT_EQ(plan.find("b")->observer_options.number("scale"), 2.0 / 256);
   EXPECT_EQ(plan.find("b")->observer_options.number("zero_point"), 128);
+  QuantConfig config = config_for("mmrazor_native");
+  LayerRule rule;
+  rule.match = "a";
+  rule.output.observer = "min_max";
+  config.layers.push_back(rule);
+  EXPECT_EQ(make_plan(graph, config).find("a")->observer, "min_max") << "the user's wish";
+  EXPECT_EQ(make_plan(graph, config).find("b")->observer, "fixed_qparams");
 }
 
 // mmrazor inserts nothing at all, silently (D28).
@@ -52,12 +59,33 @@ TEST(MmrazorNative, RefusesADtypeThatTheBackendDoesNotList) {
 
 TEST(MmrazorNative, TheUserNamesWhatElseIsRedundant) {
   QuantConfig config = config_for("mmrazor_native", true);
-  config.platform_options = {{"no_quantizer_before", "Flatten,fc"}, {"no_quantizer_after", "pool"}};
+  config.platform_options = {{"no_quantizer_before", "Flatten, fc, Gelu"}, {"no_quantizer_after", "pool"}};
   const QuantPlan plan = make_plan(small_graph(), config);
   EXPECT_EQ(quantized_values(plan), "x conv1 relu6=conv1 conv2 relu fc");
   EXPECT_EQ(reason_of(plan, "pool"), "redundant behind MaxPool 'pool', which keeps the range");
+  config.platform_options = {{"no_quantizer_after", "Flatten,Reshape"}};  // what one type of torch may be
+  EXPECT_EQ(quantized_values(make_plan(small_graph(), config)),
+            "x conv1 relu6=conv1 pool=conv1 conv2 relu mean=relu fc");
   config.platform_options.set("no_quantizer_after", "Fold");
   EXPECT_NE(message_of([&] { make_plan(small_graph(), config); }).find("there is no 'Fold'"), std::string::npos);
+}
+
+// Only what keeps the range can take over the scale of its input; a convolution has a range of its own.
+TEST(MmrazorNative, BehindALayerThatChangesTheRangeNothingIsInherited) {
+  QuantConfig config = config_for("mmrazor_native");
+  config.platform_options = {{"no_quantizer_after", "conv2,pool"}};
+  const QuantPlan plan = make_plan(small_graph(), config);
+  EXPECT_EQ(quantized_values(plan), "x relu6 pool=relu6 relu mean=relu flat=relu fc");
+  EXPECT_EQ(reason_of(plan, "conv2"), "redundant behind Conv 'conv2'");
+}
+
+TEST(MmrazorNative, AnObserverThatIsNamedLosesTheOptionsOfTheUsualOne) {
+  QuantConfig config = config_for("mmrazor_native");
+  config.activation.observer = "ema_min_max";
+  config.activation.observer_options = {{"ema_ratio", 0.95}};
+  const Options options = make_plan(small_graph(), config).find("x")->observer_options;
+  EXPECT_FALSE(options.has("averaging_constant"));
+  EXPECT_EQ(options.number("ema_ratio"), 0.95);
 }
 
 }  // namespace
