@@ -50,6 +50,12 @@ std::string observer_name(const std::string& given) {
                                         {{"movingaverageminmax", "ema_min_max"}, {"emaminmaxfloor", "pot_mode"}});
 }
 
+Options with_class_defaults(const std::string& class_name, Options given) {
+  const bool averages = core_of(class_name, "observer") == "movingaverageminmax";
+  if (averages && !given.has("averaging_constant") && !given.has("ema_ratio")) given.set("averaging_constant", 0.01);
+  return given;
+}
+
 std::string fake_quant_name(const std::string& given) {
   return registered_name<FakeQuantEntry>(given, "fakequantize",
                                          {{"", "fixed"}, {"fusedmovingavgobs", "fixed"}, {"learnable", "lsq"}});

@@ -105,9 +105,7 @@ OptionValue option_of(const Tree& tree, const std::string& path) {
 
 Options options_of(const Tree& tree, const std::string& path) {
   if (!tree.is_map()) fail_type(tree, path, "a map of options");
-  Options options;
-  for (const auto& [name, value] : tree.entries) options.set(name, option_of(value, path + "." + name));
-  return options;
+  return MapReader(tree, path).rest_options();
 }
 
 MapReader::MapReader(const Tree& tree, std::string path) : tree_(tree), path_(std::move(path)) {
@@ -194,6 +192,13 @@ std::vector<std::string> MapReader::rest() {
   for (const auto& [key, value] : tree_.entries)
     if (known_.insert(key).second) keys.push_back(key);
   return keys;
+}
+
+Options MapReader::rest_options() {
+  Options options;
+  for (const std::string& key : rest())
+    if (const Tree* value = find(key)) options.set(key, option_of(*value, path_of(key)));
+  return options;
 }
 
 void MapReader::finish() const {

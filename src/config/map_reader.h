@@ -36,7 +36,8 @@ class MapReader {
   const Tree& tree() const { return tree_; }
   // The keys that nobody asked for yet, which become known.
   std::vector<std::string> rest();
-  void finish() const;  // throws for a key that nobody asked for, with the nearest known one
+  Options rest_options();  // the same as options; those without a value are left out
+  void finish() const;     // throws for a key that nobody asked for, with the nearest known one
 
  private:
   const Tree& tree_;

@@ -1,4 +1,7 @@
 // Reconstruction methods and their options, workflows 3.1. The methods themselves are not here yet.
+#include <algorithm>
+#include <sstream>
+
 #include "config/parts.h"
 #include "quench/registry.h"
 
@@ -30,13 +33,34 @@ std::vector<OptionInfo> options_of_method(const Defaults& method) {
           {"exclude_node_prefix", "", "layers whose name begins so are left out"}};
 }
 
+void check_word(const Options& options, const std::string& name, const std::vector<std::string>& choices) {
+  if (std::find(choices.begin(), choices.end(), options.word(name)) == choices.end())
+    fail_unknown_name(concat("value of the option '", name, "'").c_str(), options.word(name), choices);
+}
+
+void check_two_numbers(const Options& options, const std::string& name) {
+  std::istringstream text(options.word(name));
+  double from = 0, to = 0;
+  char comma = 0;
+  QUENCH_CHECK(text >> from >> comma >> to && comma == ',' && (text >> std::ws).eof(), "the option '", name,
+               "' must be two numbers, [20, 2], not '", options.word(name), "'");
+}
+
+Options checked_options(const Options& given, const Defaults& method) {
+  const Options options = given.checked(options_of_method(method), concat("method '", method.name, "'"));
+  check_word(options, "pattern", {"layer", "block"});
+  check_word(options, "round_mode", {"learned_hard_sigmoid"});
+  if (!options.word("cache").empty()) check_word(options, "cache", {"device", "host", "disk"});
+  check_two_numbers(options, "b_range");
+  return options;
+}
+
 }  // namespace
 
 MethodConfig make_method(const std::string& name, const Options& given, const Tree& place) {
   std::vector<std::string> names;
   for (const Defaults& method : kMethods) {
-    if (name == method.name)
-      return {name, at_place(place, [&] { return given.checked(options_of_method(method), "method '" + name + "'"); })};
+    if (name == method.name) return {name, at_place(place, [&] { return checked_options(given, method); })};
     names.emplace_back(method.name);
   }
   at_place(place, [&] { fail_unknown_name("method", name, names); });

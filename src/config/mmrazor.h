@@ -14,7 +14,8 @@ MmrazorQConfig read_qconfig(MapReader map, bool complete, JobConfig& job);
 // AcademicQuantizer's per-layer choice: _global_ < object_type < module_name.
 void read_qconfig_mapping(MapReader map, JobConfig& job);
 
-void read_quantizer(MapReader map, const Tree* global_qconfig, JobConfig& job);  // model.quantizer
-void keep_deploy_config(MapReader map, JobConfig& job);                          // deploy_cfg
+void apply_global_qconfig(MapReader map, JobConfig& job);  // all six keys, as defaults of the job
+void read_quantizer(MapReader map, JobConfig& job);        // model.quantizer
+void keep_deploy_config(MapReader map, JobConfig& job);    // deploy_cfg
 
 }  // namespace quench

@@ -9,6 +9,14 @@
 namespace quench {
 namespace {
 
+// mmengine looks a class up by it; names are the same here whatever the registry.
+Tree without_scopes(Tree tree) {
+  tree.erase("_scope_");
+  for (auto& [key, value] : tree.entries) value = without_scopes(std::move(value));
+  for (Tree& item : tree.items) item = without_scopes(std::move(item));
+  return tree;
+}
+
 // "123.675" of 255 -> "0.485"
 std::string of_255(const Tree& number, const std::string& path) {
   char text[32];
@@ -31,7 +39,7 @@ std::string read_channels(MapReader& map, const std::string& key) {
 
 Normalization read_preprocessor(MapReader map, JobConfig& job) {
   Normalization norm{read_channels(map, "mean"), read_channels(map, "std")};
-  for (const char* key : {"type", "_scope_", "num_classes"}) map.find(key);
+  for (const char* key : {"type", "num_classes"}) map.find(key);
   if (!map.flag("to_rgb").value_or(true)) keep(job, JobStage::kQuantize, map, {"to_rgb"});
   skip(job, map, {"to_onehot", "batch_augments", "pad_size_divisor", "pad_mask", "bgr_to_rgb", "rgb_to_bgr"},
        "means nothing here");
@@ -48,17 +56,23 @@ void normalize(std::optional<DatasetSpec>& spec, const Normalization& norm) {
   spec->options["std"] = norm.std;
 }
 
-void read_model(MapReader map, MapReader& top, Normalization& norm, JobConfig& job) {
-  map.find("_scope_");
+void read_model(MapReader map, Normalization& norm, JobConfig& job) {
   if (const auto type = map.text("type"); type && without_scope(*type) != "MMArchitectureQuant")
     fail_at(*map.find("type"), "'model.type' must be mmrazor.MMArchitectureQuant, not '", *type, "'");
   if (auto preprocessor = map.map("data_preprocessor")) norm = read_preprocessor(*preprocessor, job);
-  const Tree* qconfig = top.find("global_qconfig");
-  if (auto quantizer = map.map("quantizer")) read_quantizer(*quantizer, qconfig, job);
+  if (auto quantizer = map.map("quantizer")) read_quantizer(*quantizer, job);
   if (auto deploy = map.map("deploy_cfg")) keep_deploy_config(*deploy, job);
   keep(job, JobStage::kTrace, map, {"architecture", "input_shapes", "forward_modes", "init_cfg"});
   if (const auto checkpoint = map.text("float_checkpoint")) job.metadata["float_checkpoint"] = *checkpoint;
   map.finish();
+}
+
+// mmrazor's files say it at the top, for the quantizer to refer to; one of the quantizer's own takes its place.
+bool has_own_qconfig(const Tree& tree) {
+  const Tree* model = tree.find("model");
+  const Tree* quantizer = model ? model->find("quantizer") : nullptr;
+  const Tree* own = quantizer ? quantizer->find("global_qconfig") : nullptr;
+  return own && !own->is_null();
 }
 
 void read_loader(MapReader map, JobConfig& job) {
@@ -82,14 +96,12 @@ bool read_test_loop(MapReader map, JobConfig& job) {
 
 void keep_loops(MapReader& top, JobConfig& job) {
   if (auto train = top.map("train_cfg")) {
-    train->find("_scope_");
     keep(job, JobStage::kTrain, *train,
          {"type", "max_epochs", "max_iters", "by_epoch", "val_begin", "val_interval", "disable_observer_begin",
           "freeze_bn_begin", "dynamic_intervals", "dataloader"});
     train->finish();
   }
   if (auto val = top.map("val_cfg")) {
-    val->find("_scope_");
     keep(job, JobStage::kTrain, *val, {"type", "fp16", "dataloader", "evaluator"});
     val->finish();
   }
@@ -112,9 +124,9 @@ void read_surroundings(MapReader& top, JobConfig& job) {
        {"train_dataloader", "val_dataloader", "test_dataloader", "val_evaluator", "test_evaluator", "dataset_type",
         "data_root", "train_pipeline", "val_pipeline", "test_pipeline"},
        "name the data under 'quench.data'");
-  for (const char* key : {"_scope_", "default_scope", "env_cfg", "vis_backends", "visualizer", "log_level", "load_from",
-                          "log_processor", "resume", "launcher", "custom_imports", "experiment_name", "bgr_mean",
-                          "bgr_std", "file_client_args", "backend_args"})
+  for (const char* key :
+       {"default_scope", "env_cfg", "vis_backends", "visualizer", "log_level", "load_from", "log_processor", "resume",
+        "launcher", "custom_imports", "experiment_name", "bgr_mean", "bgr_std", "file_client_args", "backend_args"})
     top.find(key);  // mmengine's own
 }
 
@@ -141,14 +153,13 @@ void keep_deploy_config(MapReader map, JobConfig& job) {
 
 void read_mmrazor(const Tree& tree, JobConfig& job) {
   job.layout = "mmrazor";
-  MapReader top(tree, "");
+  const Tree scopeless = without_scopes(tree);
+  MapReader top(scopeless, "");
   Normalization norm;
   if (auto preprocessor = top.map("data_preprocessor")) norm = read_preprocessor(*preprocessor, job);
   const Tree* qconfig = top.find("global_qconfig");
-  if (auto model = top.map("model"))
-    read_model(*model, top, norm, job);
-  else if (qconfig)
-    fail_at(*qconfig, "'global_qconfig' needs a 'model' with a 'quantizer' that says for which backend it is");
+  if (qconfig && !has_own_qconfig(scopeless)) apply_global_qconfig({*qconfig, "global_qconfig"}, job);
+  if (auto model = top.map("model")) read_model(*model, norm, job);
   auto test = top.map("test_cfg");
   const bool is_ptq = test && read_test_loop(*test, job);
   keep_loops(top, job);
@@ -156,6 +167,10 @@ void read_mmrazor(const Tree& tree, JobConfig& job) {
   read_surroundings(top, job);
   if (const Tree* own = top.find("quench")) read_own(*own, "quench", job);
   top.finish();
+  if (qconfig && job.quant.platform.empty())
+    fail_at(*qconfig,
+            "'global_qconfig' needs a 'model' with a 'quantizer' that says for which backend it is, or "
+            "'quench.platform'");
   normalize(job.data.calib, norm);
   normalize(job.data.eval, norm);
   if (!is_ptq) return;

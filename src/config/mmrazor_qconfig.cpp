@@ -12,8 +12,8 @@ std::string read_class(MapReader& map, const std::string& key, const Tree& tree,
   MapReader entry(tree, map.path_of(key));
   const auto type = entry.text("type");
   if (!type) fail_at(tree, "'", map.path_of(key), ".type' is missing: the name of a class, mmrazor.MinMaxObserver");
-  entry.find("_scope_");
-  for (const std::string& name : entry.rest()) options.set(name, option_of(*tree.find(name), entry.path_of(name)));
+  const Options given = entry.rest_options();
+  for (const auto& [option, value] : given.values()) options.set(option, value);
   return without_scope(*type);
 }
 
@@ -25,7 +25,7 @@ TorchScheme read_qscheme(MapReader map, Options& options, bool& says_channel) {
   scheme.symmetric = map.flag("is_symmetry").value_or(true);
   scheme.narrow = map.flag("is_symmetric_range").value_or(false) && scheme.is_signed && scheme.symmetric;
   if (const auto channel = map.flag("is_per_channel")) scheme.per_channel = *channel, says_channel = true;
-  for (const std::string& key : map.rest()) options.set(key, option_of(*map.tree().find(key), map.path_of(key)));
+  options = map.rest_options();
   return scheme;
 }
 
@@ -97,17 +97,15 @@ MmrazorQConfig read_qconfig(MapReader map, bool complete, JobConfig& job) {
 }
 
 void read_qconfig_mapping(MapReader map, JobConfig& job) {
-  if (auto global = map.map("_global_")) {
-    const MmrazorQConfig qconfig = read_qconfig(*global, true, job);
-    job.quant.weight = qconfig.weight;
-    job.quant.activation = qconfig.activation;
-  }
+  if (auto global = map.map("_global_")) apply_global_qconfig(*global, job);
   if (auto types = map.map("object_type"))
     for (const std::string& type : types->rest()) {
       const Tree& choice = *types->tree().find(type);
       const MmrazorQConfig qconfig = read_choice(choice, types->path_of(type), job);
+      std::string ops;
       for (const std::string& op : at_place(choice, [&] { return operators_of(type); }))
-        add_rule(job, "", op, qconfig, choice.is_null());
+        ops += (ops.empty() ? "" : "|") + op;
+      add_rule(job, "", ops, qconfig, choice.is_null());
     }
   if (auto names = map.map("module_name"))
     for (const std::string& name : names->rest()) {

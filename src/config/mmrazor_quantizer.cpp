@@ -8,7 +8,6 @@ namespace {
 
 void read_tracer(MapReader map, JobConfig& job) {
   map.find("type");
-  map.find("_scope_");
   for (const char* key : {"skipped_methods", "skipped_module_names", "skipped_module_classes"}) {
     const std::vector<std::string> names = map.texts(key);
     if (names.empty()) continue;
@@ -57,16 +56,15 @@ void read_redundant(MapReader map, JobConfig& job) {
 
 }  // namespace
 
-void read_quantizer(MapReader map, const Tree* global_qconfig, JobConfig& job) {
-  map.find("_scope_");
+void apply_global_qconfig(MapReader map, JobConfig& job) {
+  const MmrazorQConfig qconfig = read_qconfig(std::move(map), true, job);
+  job.quant.weight = qconfig.weight;
+  job.quant.activation = qconfig.activation;
+}
+
+void read_quantizer(MapReader map, JobConfig& job) {
   if (const auto type = map.text("type")) set_platform(job, *map.find("type"), without_scope(*type));
-  const Tree* own = map.find("global_qconfig");
-  if (own || global_qconfig) {
-    const MmrazorQConfig qconfig = own ? read_qconfig({*own, map.path_of("global_qconfig")}, true, job)
-                                       : read_qconfig({*global_qconfig, "global_qconfig"}, true, job);
-    job.quant.weight = qconfig.weight;
-    job.quant.activation = qconfig.activation;
-  }
+  if (auto qconfig = map.map("global_qconfig")) apply_global_qconfig(*qconfig, job);
   if (auto mapping = map.map("qconfig_mapping")) read_qconfig_mapping(*mapping, job);
   if (auto tracer = map.map("tracer")) read_tracer(*tracer, job);
   read_unobserved(map, job);

@@ -31,8 +31,7 @@ void read_reconstruction(MapReader& map, bool wanted, JobConfig& job) {
 
 void read_quantize(MapReader map, JobConfig& job) {
   const auto type = map.choice("quantize_type", {"naive_ptq", "advanced_ptq"});
-  const auto backend = map.text("backend");
-  set_platform(job, backend ? *map.find("backend") : map.tree(), backend.value_or("academic"));
+  if (const auto backend = map.text("backend")) set_platform(job, *map.find("backend"), *backend);
   job.calibration.batches = map.integer("cali_batchsize", 1).value_or(16);
   read_reconstruction(map, type == "advanced_ptq", job);
   if (auto deploy = map.map("deploy")) {
@@ -116,6 +115,9 @@ void read_mqbench(const Tree& tree, JobConfig& job) {
     read_prepare_dict(map, job);
   }
   if (const Tree* own = map.find("quench")) read_own(*own, "quench", job);
+  // Only now: the academic platform may not be what 'quench.platform' says.
+  if (const Tree* quantize = map.find("quantize"); quantize && job.quant.platform.empty())
+    set_platform(job, *quantize, "academic");
   map.finish();
 }
 

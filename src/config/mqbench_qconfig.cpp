@@ -19,7 +19,7 @@ void set_mqbench_observer(QuantSettings& settings, const Tree* name, const std::
   }
   const std::string given = text_of(*name, path);
   const std::string observer = at_place(*name, [&] { return observer_name(given); });
-  set_observer(settings, *name, observer, as_mqbench(observer, options));
+  set_observer(settings, *name, given, as_mqbench(observer, options));
 }
 
 // Keys that are not the scheme's go to the observer.
@@ -30,8 +30,7 @@ TorchScheme read_qscheme(MapReader map, Options& observer_options) {
   scheme.per_channel = map.flag("per_channel").value_or(false);
   scheme.pot = map.flag("pot_scale").value_or(false);
   scheme.narrow = map.flag("symmetric_range").value_or(false) && scheme.symmetric;
-  for (const std::string& key : map.rest())
-    observer_options.set(key, option_of(*map.tree().find(key), map.path_of(key)));
+  observer_options = map.rest_options();
   return scheme;
 }
 

@@ -92,9 +92,7 @@ void read_calibration(MapReader map, JobConfig& job) {
 void read_method(MapReader map, JobConfig& job) {
   const auto name = map.text("name");
   if (!name) fail_at(map.tree(), "'", map.path_of("name"), "' is missing: adaround | brecq | qdrop");
-  Options options;
-  for (const std::string& key : map.rest()) options.set(key, option_of(*map.tree().find(key), map.path_of(key)));
-  job.method = make_method(*name, options, map.tree());
+  job.method = make_method(*name, map.rest_options(), map.tree());
 }
 
 void read_corrections(MapReader& map, JobConfig& job) {

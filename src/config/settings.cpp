@@ -57,8 +57,8 @@ void check_options(const std::string& name, const Options& options, const Tree& 
 
 void set_observer(QuantSettings& settings, const Tree& place, const std::string& name, const Options& options) {
   settings.observer = at_place(place, [&] { return observer_name(name); });
-  check_options<ObserverEntry>(*settings.observer, options, place);
-  settings.observer_options = options;
+  settings.observer_options = with_class_defaults(name, options);
+  check_options<ObserverEntry>(*settings.observer, settings.observer_options, place);
 }
 
 void set_fake_quant(QuantSettings& settings, const Tree& place, const std::string& name, const Options& options) {

@@ -52,6 +52,18 @@ TEST(ConfigAliases, FakeQuantizersByTheNamesOfOthers) {
   EXPECT_CONTAINS(message_of([] { fake_quant_name("Learnble"); }), "unknown fake quantizer 'Learnble'");
 }
 
+// Numerics 6: torch weighs the new value with 0.01, MQBench the old one with 0.9.
+TEST(ConfigAliases, TorchsMovingAveragesHaveTorchsConstant) {
+  for (const char* name : {"MovingAverageMinMaxObserver", "mmrazor.MovingAveragePerChannelMinMaxObserver"})
+    EXPECT_EQ(with_class_defaults(name, {}).number("averaging_constant"), 0.01) << name;
+  EXPECT_EQ(
+      with_class_defaults("MovingAverageMinMaxObserver", {{"averaging_constant", 0.2}}).number("averaging_constant"),
+      0.2);
+  EXPECT_FALSE(with_class_defaults("MovingAverageMinMaxObserver", {{"ema_ratio", 0.9}}).has("averaging_constant"));
+  for (const char* name : {"EMAMinMaxObserver", "ema_min_max", "MinMaxObserver"})
+    EXPECT_TRUE(with_class_defaults(name, {}).values().empty()) << name;
+}
+
 TEST(ConfigAliases, PerChannelStandsInTheClassName) {
   EXPECT_TRUE(says_per_channel("LSQPerChannelObserver"));
   EXPECT_FALSE(says_per_channel("LSQObserver"));

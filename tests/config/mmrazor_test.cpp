@@ -153,17 +153,44 @@ TEST(Mmrazor, AcademicChoosesPerLayer) {
   EXPECT_EQ(job.quant.platform, "mmrazor_academic");
   EXPECT_EQ(job.quant.weight.granularity, Granularity::kChannel);
   const std::vector<LayerRule>& rules = job.quant.layers;
-  ASSERT_EQ(rules.size(), 4u);  // types come before names, which win
-  EXPECT_EQ(rules[0].text(), "{op: Gemm}");
-  EXPECT_EQ(rules[1].text(), "{op: MatMul}");
-  EXPECT_EQ(rules[2].text(), "{match: layer1.0.conv1}");
-  EXPECT_EQ(rules[2].weight.bits, 4);
-  EXPECT_TRUE(rules[3].keep_float);
+  ASSERT_EQ(rules.size(), 3u);                      // types come before names, which win
+  EXPECT_EQ(rules[0].text(), "{op: Gemm|MatMul}");  // one module of torch, either operator
+  EXPECT_EQ(rules[1].text(), "{match: layer1.0.conv1}");
+  EXPECT_EQ(rules[1].weight.bits, 4);
+  EXPECT_TRUE(rules[2].keep_float);
+  expect_same_again(job);
 }
 
 TEST(Mmrazor, TopLevelQconfigServesTheQuantizer) {
   const JobConfig job = job_of(kPtq, {"model.quantizer.global_qconfig="});
   EXPECT_EQ(job.quant.weight.observer, "min_max");
+}
+
+TEST(Mmrazor, TopLevelQconfigNeedsAPlatformButNoQuantizer) {
+  const JobConfig job = job_of(kPtq, {"model.quantizer=", "quench.platform=mmrazor_openvino"});
+  EXPECT_EQ(job.quant.weight.granularity, Granularity::kChannel);
+  EXPECT_EQ(job.quant.activation.observer, "ema_min_max");
+  EXPECT_EQ(job_of(kPtq, {"model=", "quench.platform=mmrazor_openvino"}).quant.weight.narrow, true);
+  EXPECT_CONTAINS(refused(kPtq, {"model.quantizer="}), "or 'quench.platform'");
+  EXPECT_CONTAINS(refused(kPtq, {"model="}), "needs a 'model' with a 'quantizer'");
+}
+
+TEST(Mmrazor, ScopesMayStandInEveryMap) {
+  const std::vector<std::string> scopes = {"test_cfg._scope_=mmrazor",
+                                           "global_qconfig.w_qscheme._scope_=mmrazor",
+                                           "model.quantizer._scope_=mmrazor",
+                                           "model.quantizer.global_qconfig._scope_=mmrazor",
+                                           "model.quantizer.global_qconfig.a_qscheme._scope_=mmrazor",
+                                           "model.quantizer.extra_redundant_fakequants._scope_=mmrazor",
+                                           "model.deploy_cfg._scope_=mmrazor",
+                                           "randomness._scope_=mmengine"};
+  EXPECT_EQ(to_yaml(job_of(kPtq, scopes)).find("_scope_"), std::string::npos);
+  EXPECT_EQ(job_of(kPtq, scopes).quant.activation.observer_options.values().size(), 1u);
+}
+
+TEST(Mmrazor, AMovingAverageHasTorchsConstant) {
+  const JobConfig job = job_of(kPtq, {"model.quantizer.global_qconfig.a_qscheme.averaging_constant="});
+  EXPECT_EQ(job.quant.activation.observer_options.number("averaging_constant"), 0.01);
 }
 
 TEST(Mmrazor, MessagesNameTheKey) {

@@ -85,6 +85,23 @@ TEST(MqbenchLayout, PlainCalibrationHasNoMethod) {
                   "needs 'quantize.reconstruction'");
 }
 
+TEST(MqbenchLayout, OurOwnKeyMayNameThePlatform) {
+  EXPECT_EQ(job_of("quantize: {quantize_type: naive_ptq}\nquench: {platform: onnxruntime}").quant.platform,
+            "onnxruntime");
+}
+
+TEST(MqbenchLayout, AReconstructionsValuesAreChecked) {
+  EXPECT_CONTAINS(refused(kClassification, {"quantize.reconstruction.pattern=unit"}), "'pattern' 'unit'");
+  EXPECT_CONTAINS(refused(kClassification, {"quantize.reconstruction.b_range=[20]"}), "must be two numbers");
+  EXPECT_EQ(job_of(kClassification, {"quantize.reconstruction.prob=null"}).method.name, "brecq");
+}
+
+TEST(MqbenchLayout, WithoutABackendIsAcademic) {
+  const JobConfig job = job_of("quantize: {quantize_type: naive_ptq}");
+  EXPECT_EQ(job.quant.platform, "academic");
+  EXPECT_EQ(job.calibration.batches, 16);
+}
+
 TEST(MqbenchLayout, UnknownKeysAreNamed) {
   EXPECT_CONTAINS(refused("quantize: {quantise_type: naive_ptq, backend: tensorrt}"), "did you mean 'quantize_type'?");
   EXPECT_CONTAINS(refused("quantize: {backend: tensort}"), "unknown platform 'tensort'");

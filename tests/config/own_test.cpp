@@ -111,6 +111,19 @@ TEST(OwnSchema, ReadsAMethodWithItsDefaults) {
   EXPECT_EQ(job_of("method: {name: adaround}").method.options.word("pattern"), "layer");
 }
 
+TEST(OwnSchema, AMethodsValuesAreChecked) {
+  EXPECT_CONTAINS(refused("method: {name: brecq, pattern: blocks}"), "did you mean 'block'?");
+  EXPECT_CONTAINS(refused("method: {name: brecq, round_mode: nearest}"), "'round_mode'");
+  EXPECT_CONTAINS(refused("method: {name: brecq, cache: gpu}"), "unknown value of the option 'cache' 'gpu'");
+  for (const char* range : {"[20]", "[20, 2, 1]", "wide", "[20, low]"})
+    EXPECT_CONTAINS(refused(concat("method: {name: brecq, b_range: ", range, "}")),
+                    "must be two numbers, [20, 2], not");
+  const MethodConfig method = job_of("method: {name: brecq, cache: disk, b_range: null, pattern: }").method;
+  EXPECT_EQ(method.options.word("cache"), "disk");
+  EXPECT_EQ(method.options.word("b_range"), "20,2");
+  EXPECT_EQ(method.options.word("pattern"), "block");
+}
+
 TEST(OwnSchema, IsTheSameWhenWrittenAndReadAgain) {
   expect_same_again(job_of(kAll));
   expect_same_again(job_of("version: 1"));
