@@ -135,8 +135,32 @@ void quantize_bias(Graph& graph, Value& bias, const at::Tensor& codes, const at:
   }
 }
 
+// What became of codes that may have more readers: on the same grid they are one float weight, with one quantizer.
+struct Converted {
+  const Value* codes;
+  Grid grid;
+  Role role;
+  Value* quantized;
+};
+
+void convert_weight(Graph& graph, Node& node, const Grid& grid, const at::Tensor& tensor,
+                    std::vector<Converted>& done) {
+  const Value* codes = node.input(0);
+  const Role role = is_bias(node.output()) ? Role::kBias : Role::kWeight;
+  const auto at = std::find_if(done.begin(), done.end(), [&](const Converted& other) {
+    return other.codes == codes && other.role == role && other.grid == grid;
+  });
+  if (at != done.end()) {
+    graph.replace_uses(node.output(), *at->quantized);
+    graph.erase(node);
+    return;
+  }
+  Node& quantizer = insert(graph, replace_by_constant(graph, node, tensor), grid, role);
+  done.push_back({codes, grid, role, &quantizer.output()});
+}
+
 // A weight that no grid of ours fits stays; int32 belongs to biases, and is plain float elsewhere.
-bool convert_codes(Graph& graph, Node& node, const at::Tensor& tensor) {
+bool convert_codes(Graph& graph, Node& node, const at::Tensor& tensor, std::vector<Converted>& done) {
   const DType dtype = node.input(0)->dtype();
   const at::Tensor codes = node.input(0)->tensor(), scale = node.input(1)->tensor();
   if (dtype == DType::kInt32) {
@@ -148,8 +172,7 @@ bool convert_codes(Graph& graph, Node& node, const at::Tensor& tensor) {
   }
   const std::optional<Grid> grid = grid_of(node, dtype);
   if (!grid) return false;
-  Value& constant = replace_by_constant(graph, node, tensor);
-  insert(graph, constant, *grid, is_bias(constant) ? Role::kBias : Role::kWeight);
+  convert_weight(graph, node, *grid, tensor, done);
   return true;
 }
 
@@ -165,9 +188,10 @@ int convert_all_codes(Graph& graph) {
   for (const Node* node : nodes) names.push_back(node->output().name());
   if (names.empty()) return 0;
   const NamedValues values = Executor(graph).run({}, names);
+  std::vector<Converted> done;
   int changes = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i)
-    changes += convert_codes(graph, *nodes[i], values.at(names[i]).tensor().contiguous()) ? 1 : 0;
+    changes += convert_codes(graph, *nodes[i], values.at(names[i]).tensor().contiguous(), done) ? 1 : 0;
   return changes;
 }
 

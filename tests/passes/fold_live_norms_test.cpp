@@ -44,6 +44,55 @@ TEST(FoldLiveNorms, NotesChannelsThatNeededTheGuard) {
   EXPECT_FALSE(sound.find_node("layer")->metadata.contains("quench.guarded_channels"));
 }
 
+// k = 1 / sqrt(1e12) is 1e-6: trained as W * 1e-5, and divided by that again.
+Graph with_guarded_channel() {
+  at::manual_seed(7);
+  at::Tensor w = at::randn({6, 4, 3, 3}), var = at::ones({6});
+  w[2].mul_(1000);  // its scale stays above the least that there is
+  var[2] = 1e12;
+  Graph graph = with_batch_norm("Conv", w, 6);
+  for (const char* name : {"g", "beta"}) graph.set_tensor(graph.value(name), at::ones({6}));
+  graph.set_tensor(graph.value("v"), var);
+  return graph;
+}
+
+TEST(FoldLiveNorms, FoldsAGuardedChannelWithItsTrueFactor) {
+  Graph graph = quantized_norm(with_guarded_channel(), true);
+  run_passes(graph, {"make_norms_live"});
+  const at::Tensor x = at::randn({2, 4, 8, 8}), live = run_as(graph, x, false).select(1, 2);
+  const at::Tensor codes = fetch(graph, "w.fq").select(0, 2) / graph.value("w.fq.scale").tensor().flatten()[2];
+  run_passes(graph, {"fold_live_norms"});
+  const at::Tensor folded = run_as(graph, x, false).select(1, 2),
+                   scale = graph.value("w.fq.scale").tensor().flatten()[2];
+  // The greatest weight lies on a tie, at 127.5 steps, and may round to the other side.
+  const at::Tensor moved = (fetch(graph, "w.fq").select(0, 2) / scale - codes).abs();
+  EXPECT_LT(moved.sum().item<float>(), 1.5) << "other codes than those that were trained";
+  // One such step; and the live one divides sums of 36 products by k_s before it takes the mean off: 44 roundings of
+  // sums of magnitudes of at most 36 * 4000 * 4 * 1e-6 < 1, and of beta. A fold with k_s is wrong by nine times what is
+  // left of the output without beta.
+  const double bound = (scale * x.abs().max()).item<double>() + 44 * 6e-8 * 2;
+  EXPECT_TRUE(at::allclose(folded, live, 0, bound)) << (folded - live).abs().max();
+  EXPECT_GT(9 * (live - 1).abs().max().item<double>(), 100 * bound);
+}
+
+// Its channels cannot be told apart: the weight is that of the true factor, as after freezing.
+TEST(FoldLiveNorms, OneScaleForAllChannelsStaysAsItIs) {
+  Graph graph = with_guarded_channel();
+  infer_shapes(graph);
+  insert_fake_quant(graph, graph.value("w"),
+                    {"fixed", QScheme::parse("int8 symmetric tensor"), Role::kWeight, QuantizeBy::kReciprocal, {}},
+                    {.quantize = true});
+  graph.set_tensor(graph.value("w.fq.scale"), at::full_like(graph.value("w.fq.scale").tensor(), 1.0 / 1024));
+  run_passes(graph, {"make_norms_live"});
+  Graph frozen = graph.clone();
+  run_passes(frozen, {"freeze_norms", "fold_live_norms"});
+  run_passes(graph, {"fold_live_norms"});
+  const at::Tensor x = at::randn({2, 4, 8, 8});
+  EXPECT_TRUE(at::equal(graph.value("w.fq.scale").tensor(), frozen.value("w.fq.scale").tensor()));
+  EXPECT_TRUE(at::equal(run_as(graph, x, false), run_as(frozen, x, false)));
+  EXPECT_EQ(graph.find_node("layer")->metadata.at("quench.guarded_channels"), "2");
+}
+
 TEST(FoldLiveNorms, KeepsTheQuantizerOfABiasThatWasNone) {
   Graph graph = with_batch_norm("Conv", at::randn({6, 4, 3, 3}), 6, 1, false);
   EXPECT_EQ(run_pass(graph, "add_norm_bias", at::randn({2, 4, 8, 8})), 1);

@@ -71,6 +71,33 @@ TEST(QdqToFakeQuant, KeepsTheCodesOfWeights) {
   EXPECT_TRUE(bit_equal(quantized, graph.value("w").tensor()));
 }
 
+// An exporter may write a DequantizeLinear for each reader of a weight. Unsigned codes come with a zero point.
+TEST(QdqToFakeQuant, CodesThatTwoNodesReadAreOneWeight) {
+  Graph graph = parse_graph(R"(graph "g" {
+    input %x : float[1, 2]
+    const %w_q : uint8[2, 2] = {0, 255, 128, 3}
+    const %w_s : float[2] = {0.3, 0.0625}
+    const %w_z : uint8[2] = {128, 7}
+    const %other_s : float[] = {0.1}
+    const %other_z : uint8[] = {100}
+    %a = DequantizeLinear "da" (%w_q, %w_s, %w_z) {axis = 0}
+    %b = DequantizeLinear "db" (%w_q, %w_s, %w_z) {axis = 0}
+    %c = DequantizeLinear "dc" (%w_q, %other_s, %other_z)
+    %u = MatMul "u" (%x, %a)
+    %v = MatMul "v" (%u, %b)
+    %y = MatMul "y" (%v, %c)
+    output %y
+  })");
+  EXPECT_EQ(run_pass(graph, "qdq_to_fake_quant", at::randn({1, 2})), 3) << "and the outputs equal to the bit";
+  const Ops ops = ops_of(graph);
+  EXPECT_EQ(std::count(ops.begin(), ops.end(), "quench.FakeQuant"), 2);
+  EXPECT_EQ(graph.find_node("u")->input(1), graph.find_node("v")->input(1));
+  EXPECT_NE(graph.find_node("u")->input(1), graph.find_node("y")->input(1)) << "another grid";
+  const Node& weight = *graph.find_node("u")->input(1)->producer();
+  EXPECT_EQ(fake_quant_spec(weight).scheme.text(), "uint8 affine channel:0");
+  EXPECT_TRUE(at::equal(weight.input(2)->tensor().flatten(), at::tensor({128.0F, 7.0F})));
+}
+
 TEST(QdqToFakeQuant, LeavesABiasPlainWhoseScaleIsAnother) {
   Graph graph = quantized_conv("const %b_s : float[2] = {0.0078125, 0.002}");
   EXPECT_EQ(run_pass(graph, "qdq_to_fake_quant", at::randn({4, 1, 3, 3})), 4);
