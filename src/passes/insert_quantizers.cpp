@@ -21,10 +21,9 @@ FakeQuantSpec spec_of(const PlanEntry& entry, QuantizeBy by) {
 
 // Who reads a weight otherwise than as a weight (a Gather beside the Gemm that has the same table) goes on reading it
 // as it is.
-void reconnect_others(Graph& graph, const Platform& platform, Value& weight, Node& quantizer) {
+void reconnect_others(Graph& graph, const std::vector<std::string>& ops, Value& weight, Node& quantizer) {
   const std::vector<Value::Use> uses = quantizer.output().uses();
   const auto is_weight = [&](const Value::Use& use) {
-    const auto& ops = platform.weighted;
     return use.slot == entry_of(*use.node).traits.weight_slot &&
            std::find(ops.begin(), ops.end(), use.node->op()) != ops.end();
   };
@@ -33,10 +32,15 @@ void reconnect_others(Graph& graph, const Platform& platform, Value& weight, Nod
     if (!is_weight(use)) graph.set_input(*use.node, use.slot, &weight);
 }
 
+// A plan made by hand may name no platform.
+const std::vector<std::string>& weighted_ops(const QuantPlan& plan) {
+  return plan.platform.empty() ? standard_weighted() : find_platform(plan.platform).weighted;
+}
+
 void insert_one(Graph& graph, const QuantPlan& plan, const PlanEntry& entry) {
   Value& value = graph.value(entry.value);
   Node& node = insert_fake_quant(graph, value, spec_of(entry, plan.by));
-  if (entry.role == Role::kWeight) reconnect_others(graph, find_platform(plan.platform), value, node);
+  if (entry.role == Role::kWeight) reconnect_others(graph, weighted_ops(plan), value, node);
   set_observer_of(node, entry.observer, entry.observer_options);
   if (entry.shared_with.empty()) return;
   const Node* leader = graph.find_node(entry.shared_with + ".fq");
