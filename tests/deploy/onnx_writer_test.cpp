@@ -47,7 +47,7 @@ TEST(OnnxWriter, ImportsEveryDomainThatIsUsed) {
   Graph graph = add_graph();
   graph.add("com.example.net.Op", "custom", {&graph.value("x")});
   graph.source.opsets["com.example.net"] = 4;
-  graph.add("quench.FakeQuant", "fq", {&graph.value("x")});
+  graph.add("quench.FakeQuant", "fq", {&graph.value("x")}).attrs["scheme"] = std::string("int8 symmetric tensor");
   const ModelProto model = written(graph);
   std::map<std::string, std::int64_t> opsets;
   for (const auto& import : model.opset_import()) opsets[import.domain()] = import.version();
