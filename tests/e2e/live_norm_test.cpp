@@ -94,7 +94,7 @@ Graph prepared(NormMode norm) {
   config.weight.bits = 4;
   PrepareOptions options;
   options.norm = norm;
-  return prepare_by_platform(from_module(*net, {at::zeros({2, 1, 12, 12})}), "tensorrt", config, options).graph;
+  return prepare_by_platform(from_module(*net, {at::zeros({2, 1, 12, 12})}), "tensorrt_qdq", config, options).graph;
 }
 
 at::Tensor logits(const Graph& graph, const at::Tensor& x) { return Executor(graph).run({RtValue(x)})[0].tensor(); }
