@@ -52,5 +52,6 @@ void add_eval(CLI::App& app, CommandLine& command_line);
 void add_plan(CLI::App& app, CommandLine& command_line);
 void add_quantize(CLI::App& app, CommandLine& command_line);
 void add_profile(CLI::App& app, CommandLine& command_line);
+void add_deploy(CLI::App& app, CommandLine& command_line);
 
 }  // namespace quench

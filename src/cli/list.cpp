@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "quench/data.h"
+#include "quench/deploy.h"
 #include "quench/fake_quant.h"
 #include "quench/observer.h"
 #include "quench/op.h"
@@ -32,6 +33,7 @@ std::vector<Section> all_sections() {
           section<ObserverRegistry>("observers", "Observers"),
           section<FakeQuantRegistry>("fake-quantizers", "Fake quantizers"),
           section<PlatformRegistry>("platforms", "Platforms"),
+          section<ExporterRegistry>("exporters", "Exporters"),
           section<DatasetRegistry>("data", "Kinds of data"),
           section<ZooRegistry>("zoo", "Zoo models")};
 }
@@ -86,8 +88,9 @@ void add_list(CLI::App& app, CommandLine& command_line) {
     bool markdown = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(
-      app, command_line, "list", "operators, passes, observers, fake quantizers, platforms, kinds of data, zoo models");
+  CLI::App& command =
+      add_command(app, command_line, "list",
+                  "operators, passes, observers, fake quantizers, platforms, exporters, kinds of data, zoo models");
   command.add_option("what", options->key,
                      "ops, passes, observers, fake-quantizers, platforms, data or zoo (default: all)");
   command.add_flag("--markdown", options->markdown, "as the tables of docs/reference.md");

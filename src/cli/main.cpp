@@ -32,6 +32,7 @@ void add_commands(CLI::App& app, CommandLine& command_line) {
   add_plan(app, command_line);
   add_quantize(app, command_line);
   add_profile(app, command_line);
+  add_deploy(app, command_line);
 }
 
 // True when there is something to do; false after help or version.

@@ -164,7 +164,7 @@ void GraphEncoder::encode_node(const Node& node, GraphProto& proto) const {
   NodeProto& to = *proto.add_node();
   const std::string domain = domain_of(node.op());
   to.set_op_type(domain.empty() ? node.op() : node.op().substr(domain.size() + 1));
-  if (!domain.empty()) to.set_domain(domain);
+  if (!domain.empty() && domain != kVendorDomain) to.set_domain(domain);
   to.set_name(node.name());
   const std::size_t own = node.inputs().size() - static_cast<std::size_t>(node.captures);
   for (std::size_t i = 0; i < own; ++i) to.add_input(node.inputs()[i] ? name_of(*node.inputs()[i]) : "");

@@ -19,6 +19,9 @@ using StoreTensor = std::function<void(const at::Tensor& tensor, DType dtype, qu
 
 void encode_graph(const Graph& graph, const StoreTensor& store, quench_onnx::GraphProto& proto);
 
+// Operators that ONNX does not have but that vendors' tools look for in its own domain ("vendor.NNIEQuantize").
+inline constexpr const char* kVendorDomain = "vendor";
+
 // The domains of all operators, bodies included; "" is ONNX's own.
 std::set<std::string> domains_of(const Graph& graph);
 std::string domain_of(const std::string& op);  // "com.microsoft.Gelu" -> "com.microsoft"

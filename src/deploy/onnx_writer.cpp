@@ -44,6 +44,7 @@ std::int64_t ir_version_of(std::int64_t opset) {
 void add_opsets(const Graph& graph, std::int64_t opset, ModelProto& model) {
   std::set<std::string> domains = domains_of(graph);
   domains.insert("");
+  domains.erase(kVendorDomain);
   for (const std::string& domain : domains) {
     auto* import = model.add_opset_import();
     import->set_domain(domain);

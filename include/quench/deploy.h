@@ -1,0 +1,69 @@
+// Deployment: a calibrated graph becomes the files that its target reads. An exporter makes them, one file each in
+// src/deploy/; which one is the platform's `product`. Nothing is computed anew here: scales go out as they are.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "quench/graph.h"
+#include "quench/options.h"
+#include "quench/registry.h"
+
+namespace quench {
+
+struct DeployOptions {
+  std::string platform;    // "": the plan's; another one must accept the plan
+  std::string name;        // of the model, N in the names of the files
+  std::int64_t opset = 0;  // of the models; 0: the lowest that serves
+  Options exporter;        // options of the exporter
+};
+
+// One file: a model, or the text of anything else.
+struct DeployFile {
+  std::string name;  // "N_qdq.onnx"
+  std::string what;  // "QuantizeLinear and DequantizeLinear, opset 13": one line, for people
+  Graph model;       // without nodes and values where it is a text
+  std::int64_t opset = 13;
+  std::string text;
+  bool is_model() const { return text.empty(); }
+};
+
+struct Deployment {
+  std::string platform;
+  std::vector<DeployFile> files;
+  std::vector<std::string> notes;  // what a user should know: what the format could not hold, and what became of it
+};
+
+// What an exporter works on.
+struct DeployJob {
+  // Ready: batch norms folded, stubs gone, every quantizer calibrated and on, inputs and outputs under the names that
+  // they had in the float model.
+  const Graph& graph;
+  std::string platform;
+  std::string name;
+  std::int64_t opset = 0;  // as the user asked; 0: the exporter's choice
+  bool parity = false;
+  Options options;  // checked
+};
+
+struct Exporter {
+  static constexpr const char* kKind = "exporter";
+  void (*write)(const DeployJob& job, Deployment& deployment) = nullptr;
+  std::vector<OptionInfo> options = {};
+};
+using ExporterRegistry = Registry<Exporter>;
+
+// Throws where the graph is not calibrated, holds what no file can say, or the target cannot run it, naming the node.
+// Every deployment begins with N.onnx: the graph with its quantizers under the names that vendors' tools read.
+Deployment deploy(const Graph& quantized, const DeployOptions& options);
+
+// All files or none: they are written beside and moved into the folder (which is made) at the end. An existing file is
+// an error that names it, unless `force`.
+void write_deployment(const Deployment& deployment, const std::string& folder, bool force = false);
+
+}  // namespace quench
+
+// QUENCH_REGISTER_EXPORTER("qdq", write_qdq, "QuantizeLinear and DequantizeLinear"[, options])
+#define QUENCH_REGISTER_EXPORTER(name, write, summary, ...) \
+  QUENCH_REGISTER_ITEM(::quench::Exporter, name, summary, {write __VA_OPT__(, ) __VA_ARGS__})

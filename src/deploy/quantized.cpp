@@ -1,0 +1,92 @@
+#include "deploy/quantized.h"
+
+#include <ATen/ATen.h>
+
+#include "quant/accumulator.h"
+#include "quench/error.h"
+#include "quench/executor.h"
+#include "quench/rt_value.h"
+
+namespace quench {
+namespace {
+
+std::vector<Node*> nodes_of(const Graph& graph, bool (*wanted)(const Node*)) {
+  std::vector<Node*> found;
+  for (const auto& node : graph.nodes())
+    if (wanted(node.get())) found.push_back(node.get());
+  return found;
+}
+
+std::vector<float> floats_of(const at::Tensor& tensor) {
+  const at::Tensor flat = tensor.detach().to(at::kFloat).reshape(-1).contiguous();
+  return {flat.const_data_ptr<float>(), flat.const_data_ptr<float>() + flat.numel()};
+}
+
+}  // namespace
+
+bool is_quantizer(const Node* node) { return node && node->op() == "quench.FakeQuant"; }
+bool is_bias_quantizer(const Node* node) { return node && node->op() == "quench.QuantizeBias"; }
+
+std::vector<Node*> quantizers_of(const Graph& graph) { return nodes_of(graph, is_quantizer); }
+std::vector<Node*> bias_quantizers_of(const Graph& graph) { return nodes_of(graph, is_bias_quantizer); }
+
+QType qtype_of(const Node& quantizer) {
+  const FakeQuantSpec spec = fake_quant_spec(quantizer);
+  QType type{spec.scheme, make_fake_quant(spec)->deployed(fake_quant_tensors(quantizer))};
+  with_context([&] { return concat("at ", quantizer.where()); }, [&] { check_scales(type.params); });
+  return type;
+}
+
+std::map<std::string, at::Tensor> baked_constants(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const auto& node : graph.nodes())
+    if ((is_quantizer(node.get()) || is_bias_quantizer(node.get())) && node->input(0)->is_constant())
+      names.push_back(node->output().name());
+  std::map<std::string, at::Tensor> baked;
+  if (names.empty()) return baked;
+  for (auto& [name, value] : Executor(graph).run({}, names))
+    baked[name] = value.tensor().detach().to(at::kFloat).contiguous();
+  return baked;
+}
+
+// Any algorithm ends on the grid s * (q - z) but for the float32 rounding of that product, which is far less than
+// half a step; so the nearest code is the one that was meant.
+at::Tensor codes_of_baked(const Node& quantizer, const at::Tensor& baked) {
+  const QType type = qtype_of(quantizer);
+  const at::Tensor codes = quantize_reference(baked, type, QuantizeBy::kDivision);
+  const at::Tensor again = dequantize_reference(codes, type);
+  // 2^16 codes at most, each product within half an ulp: 2^-8 of a step is beyond all of it.
+  const double step = *std::max_element(type.params.scale.begin(), type.params.scale.end());
+  const double off = baked.numel() == 0 ? 0.0 : (again - baked).abs().max().item<double>();
+  QUENCH_CHECK(!type.scheme.is_int() || off <= step / 256, quantizer.where(), ": its weight lies off its grid by ", off,
+               " (a step is ", step, "): it cannot be stored in codes");
+  return codes;
+}
+
+std::string constant_name(const Node& quantizer) { return quantizer.input(0)->name(); }
+
+BiasCodes bias_codes(const Node& bias_quantizer) {
+  const at::Tensor& bias = bias_quantizer.input(0)->tensor();
+  const at::Tensor x_scale = bias_quantizer.input(1)->tensor().detach().abs();
+  const at::Tensor w_scale = bias_quantizer.input(2)->tensor().detach().abs();
+  QUENCH_CHECK(x_scale.numel() == 1, bias_quantizer.where(), ": the layer's input has a scale per channel");
+  const std::vector<std::int32_t> codes =
+      with_context([&] { return concat("at ", bias_quantizer.where()); },
+                   [&] { return quantize_bias(floats_of(bias), x_scale.item<float>(), floats_of(w_scale)); });
+  return {at::tensor(at::ArrayRef<std::int32_t>(codes)).reshape(bias.sizes()),
+          (x_scale.reshape({}) * w_scale).to(at::kFloat)};
+}
+
+at::Tensor scale_tensor(const QType& type, const std::vector<std::int64_t>& sizes) {
+  return at::tensor(at::ArrayRef<float>(type.params.scale)).reshape(type.scheme.scale_shape(sizes));
+}
+
+at::Tensor zero_point_tensor(const QType& type, const std::vector<std::int64_t>& sizes) {
+  const at::Tensor wide = at::tensor(at::ArrayRef<std::int32_t>(type.params.zero_point));
+  const at::Tensor shaped = wide.reshape(type.scheme.scale_shape(sizes));
+  if (!type.scheme.is_int())
+    return shaped.to(type.scheme.format() == Format::kE4M3Fn ? at::kFloat8_e4m3fn : at::kFloat8_e5m2);
+  return store_codes(shaped, type.scheme);
+}
+
+}  // namespace quench

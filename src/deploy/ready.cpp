@@ -1,0 +1,91 @@
+#include "deploy/ready.h"
+
+#include <ATen/ATen.h>
+
+#include "deploy/quantized.h"
+#include "passes/rewrite.h"
+#include "quench/error.h"
+#include "quench/executor.h"
+#include "quench/pass.h"
+#include "quench/rt_value.h"
+
+namespace quench {
+namespace {
+
+void check_quantizers(const Graph& graph) {
+  int found = 0;
+  for (const auto& node : graph.nodes()) {
+    QUENCH_CHECK(node->op() != "quench.Leaf", node->where(),
+                 " runs code of its own, which no file can hold: leave it out of the model that is deployed");
+    if (!is_quantizer(node.get()) && !is_bias_quantizer(node.get())) continue;
+    ++found;
+    QUENCH_CHECK(node->get_int("quantize", 0) != 0, node->where(),
+                 " is switched off: calibrate the model, or switch it on (enable_quantization)");
+    QUENCH_CHECK(is_bias_quantizer(node.get()) || node->metadata.contains("quench.calibrated"), node->where(),
+                 " was never calibrated");
+  }
+  QUENCH_CHECK(found > 0, "the model has no quantizers; 'quench quantize' makes a model that has");
+}
+
+void drop_stubs(Graph& graph) {
+  std::vector<Node*> stubs;
+  for (const auto& node : graph.nodes())
+    if (node->op() == "quench.QuantStub" || node->op() == "quench.DeQuantStub") stubs.push_back(node.get());
+  for (Node* stub : stubs)
+    if (!bypass(graph, *stub, *stub->input(0))) {  // straight from an input to an output
+      graph.set_op(*stub, "Identity");
+      stub->attrs.clear();
+    }
+}
+
+// A quantizer behind an output y gave it the name y.fq.
+void restore_output_names(Graph& graph) {
+  for (Value* output : graph.outputs()) {
+    const Node* node = output->producer();
+    if (!is_quantizer(node) || output->name() != node->input(0)->name() + ".fq") continue;
+    Value& inner = *node->input(0);
+    if (inner.is_input() || inner.is_graph_output()) continue;
+    const std::string name = inner.name();
+    graph.rename(inner, graph.unique_name(name + "_float"));
+    graph.rename(*output, name);
+  }
+}
+
+// A weight that is computed from constants (transposed, normalized) becomes one.
+void fold_computed_weights(Graph& graph) {
+  std::vector<std::string> names;
+  std::vector<Value*> computed;
+  for (const Node* node : quantizers_of(graph)) {
+    Value* weight = node->input(0);
+    if (weight->is_constant() || !is_made_of_constants(*weight)) continue;
+    computed.push_back(weight);
+    names.push_back(weight->name());
+  }
+  if (names.empty()) return;
+  const NamedValues values = Executor(graph).run({}, names);
+  for (Value* weight : computed) {
+    const std::string name = weight->name();
+    Value& constant = graph.add_constant(graph.unique_name(name + "_folded"), values.at(name).tensor().contiguous());
+    graph.replace_uses(*weight, constant);
+    graph.rename(*weight, graph.unique_name(name + "_computed"));
+    graph.rename(constant, name);
+  }
+}
+
+}  // namespace
+
+Graph ready_for_deployment(const Graph& quantized) {
+  check_quantizers(quantized);
+  Graph graph(quantized);
+  drop_stubs(graph);
+  run_passes(graph, {"fold_live_norms", "eliminate_dead"});
+  fold_computed_weights(graph);
+  run_passes(graph, {"eliminate_dead", "infer_shapes"});
+  for (const Node* node : quantizers_of(graph))
+    QUENCH_CHECK(fake_quant_spec(*node).role == Role::kActivation || node->input(0)->is_constant(), node->where(),
+                 ": the weight is computed from the data, which no target takes");
+  restore_output_names(graph);
+  return graph;
+}
+
+}  // namespace quench

@@ -1,0 +1,34 @@
+// A model without its quantizers, for targets that read ranges from a file beside it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "quant/reference.h"
+#include "quench/graph.h"
+
+namespace quench {
+
+// A tensor that was quantized, under its name in the stripped model.
+struct StrippedTensor {
+  std::string name;
+  Role role = Role::kActivation;
+  QType type;
+};
+
+struct StrippedModel {
+  // Weights are rounded to their grids (numerics 12), int32 biases too; Pads of nothing are gone. Inputs and outputs
+  // keep their names.
+  Graph graph;
+  std::vector<StrippedTensor> tensors;  // in order of the graph; each name is a value of it
+
+  const StrippedTensor* find(const std::string& name) const;  // null where it was not quantized
+};
+
+StrippedModel strip_quantizers(const Graph& ready);
+
+// The constant `value` in the place of what the quantizer of a constant gives; under the constant's own name where
+// nobody else reads that. For exporters that bake.
+Value& replace_by_baked(Graph& graph, Node& quantizer, const at::Tensor& value);
+
+}  // namespace quench
