@@ -1,5 +1,6 @@
 #include "quench/prepare.h"
 
+#include "calibrate/restore_schemes.h"
 #include "quench/error.h"
 #include "quench/pass.h"
 #include "quench/platform.h"
@@ -61,8 +62,12 @@ Prepared prepare_quantized(const Graph& graph, const QuantConfig& config, const 
   Prepared result{graph, {}};
   run_passes(result.graph, {"infer_shapes", "fold_constants", "eliminate_dropout", "eliminate_identity",
                             "qdq_to_fake_quant", "eliminate_dead", "infer_shapes"});
-  const auto kept = graph.metadata.find("quench.plan");  // a file of ours
-  result.plan = kept == graph.metadata.end() ? plan_of_its_own(result.graph, config) : plan_from_yaml(kept->second);
+  if (const auto kept = graph.metadata.find("quench.plan"); kept != graph.metadata.end()) {  // a file of ours
+    result.plan = plan_from_yaml(kept->second);
+    restore_schemes(result.graph, result.plan);
+  } else {
+    result.plan = plan_of_its_own(result.graph, config);
+  }
   result.graph.metadata["quench.plan"] = to_yaml(result.plan);
   return result;
 }

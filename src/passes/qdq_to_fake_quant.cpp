@@ -1,6 +1,7 @@
 // qdq_to_fake_quant: a model that came quantized, with QuantizeLinear and DequantizeLinear nodes, as a graph with
 // quantizers: same scales, same zero points, same bits.
 //   before: x -> QuantizeLinear -> DequantizeLinear -> users      after: x -> FakeQuant (fixed) -> users
+//   before: x -> QuantizeLinear -> Clip -> DequantizeLinear       after: the same, with as few codes as the Clip leaves
 //   before: codes -> DequantizeLinear -> conv (weight)            after: float weight -> FakeQuant -> conv
 //   before: int32 codes -> DequantizeLinear -> conv (bias)        after: float bias [-> QuantizeBias] -> conv
 // Weights lie on their grid, so that quantizing them again gives the codes of the file: n * s / s is off by less than
@@ -36,16 +37,24 @@ Node& insert(Graph& graph, Value& value, const Grid& grid, Role role) {
   return node;
 }
 
-// All readers of what `quantize` writes, where each gives back float on the same grid.
-std::vector<Node*> dequantizers_of(const Node& quantize, const Grid& grid) {
+// All readers of the codes, where each gives back float on the same grid.
+std::vector<Node*> dequantizers_of(const Value& codes, const Grid& grid) {
   std::vector<Node*> readers;
-  for (const Value::Use& use : quantize.output().uses()) {
+  for (const Value::Use& use : codes.uses()) {
     if (use.node->op() != "DequantizeLinear" || use.slot != 0) return {};
-    const std::optional<Grid> other = grid_of(*use.node, quantize.output().dtype());
+    const std::optional<Grid> other = grid_of(*use.node, codes.dtype());
     if (!other || !(*other == grid)) return {};
     readers.push_back(use.node);
   }
-  return quantize.output().is_graph_output() ? std::vector<Node*>() : readers;
+  return codes.is_graph_output() ? std::vector<Node*>() : readers;
+}
+
+// A Clip of the codes, alone behind the QuantizeLinear.
+Node* clip_behind(const Node& quantize) {
+  Node* clip = only_user(quantize.output());
+  const bool known = clip && clip->op() == "Clip" && clip->input(0) == &quantize.output() && clip->input(1) &&
+                     clip->input(2) && clip->input(1)->is_constant() && clip->input(2)->is_constant();
+  return known ? clip : nullptr;
 }
 
 // A quantizer of x for `reader` alone: what else reads x goes on reading it as it is.
@@ -76,15 +85,21 @@ Node& quantizer_for(Graph& graph, Node& quantize, const Grid& grid) {
 
 bool convert_pair(Graph& graph, Node& quantize) {
   if (quantize.input(0) == nullptr || quantize.input(0)->dtype() != DType::kFloat) return false;
-  const std::optional<Grid> grid = grid_of(quantize, quantize.output().dtype());
-  const std::vector<Node*> readers = grid ? dequantizers_of(quantize, *grid) : std::vector<Node*>();
-  if (readers.empty()) return false;
+  std::optional<Grid> grid = grid_of(quantize, quantize.output().dtype());
+  if (!grid) return false;
+  Node* clip = clip_behind(quantize);
+  const std::vector<Node*> readers = dequantizers_of(clip ? clip->output() : quantize.output(), *grid);
+  if (clip)
+    grid =
+        with_codes(*grid, clip->input(1)->tensor().item<std::int64_t>(), clip->input(2)->tensor().item<std::int64_t>());
+  if (readers.empty() || !grid) return false;
   Node& quantizer = quantizer_for(graph, quantize, *grid);
   for (Node* reader : readers)
     if (!bypass(graph, *reader, quantizer.output())) {  // one of two outputs of the graph with the same elements
       graph.set_op(*reader, "Identity");
       graph.set_inputs(*reader, {&quantizer.output()});
     }
+  if (clip) graph.erase(*clip);
   graph.erase(quantize);
   return true;
 }

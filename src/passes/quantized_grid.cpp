@@ -70,4 +70,18 @@ std::optional<Grid> grid_of(const Node& node, DType codes) {
   return grid;
 }
 
+std::optional<Grid> with_codes(const Grid& grid, std::int64_t least, std::int64_t greatest) {
+  QSchemeSpec spec = grid.scheme.spec();
+  for (const bool narrow : {false, true}) {
+    for (int bits = grid.scheme.bits(); bits > 0; --bits) {
+      spec.bits = bits;
+      spec.narrow = narrow;
+      if (narrow && (!spec.is_signed || bits < 2)) continue;
+      const QScheme scheme(spec);
+      if (scheme.qmin() == least && scheme.qmax() == greatest) return Grid{scheme, grid.params};
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace quench

@@ -18,4 +18,8 @@ struct Grid {
 // are not positive or below the least that the one scale rule gives, blocks on data whose dims are not known.
 std::optional<Grid> grid_of(const Node& node, DType codes);
 
+// The same grid with fewer codes: what a Clip between QuantizeLinear and DequantizeLinear leaves. Nothing where no
+// scheme has just these.
+std::optional<Grid> with_codes(const Grid& grid, std::int64_t least, std::int64_t greatest);
+
 }  // namespace quench

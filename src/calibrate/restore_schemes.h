@@ -1,0 +1,13 @@
+#pragma once
+
+#include "quench/graph.h"
+#include "quench/plan.h"
+
+namespace quench {
+
+// A Q/DQ file read back: what its nodes cannot say (fewer bits than the type has, narrow ranges of weights, the name
+// of an output in front of its quantizer) is taken from the plan that the file carries. The numbers stay those of the
+// nodes; where a scheme of the plan contradicts them, the nodes hold.
+void restore_schemes(Graph& graph, const QuantPlan& plan);
+
+}  // namespace quench
