@@ -36,6 +36,14 @@ struct MethodConfig {
   Options options;
 };
 
+// Where the target's files go, and under which name.
+struct DeployConfig {
+  std::string folder;      // "": deploy/ in the output folder
+  std::string name;        // "": the model file's
+  std::int64_t opset = 0;  // 0: the lowest that serves
+  Options exporter;        // options of the platform's exporter
+};
+
 struct JobConfig {
   int version = 1;
   std::string layout = "quench";  // which layout was read: quench, mqbench, mmrazor
@@ -47,6 +55,7 @@ struct JobConfig {
   MethodConfig method;
   std::optional<bool> equalize;                   // absent: the platform's default
   std::optional<BiasCorrection> bias_correction;  // absent: the platform's default
+  DeployConfig deploy;
   std::uint64_t seed = 0;
   std::string output;  // folder; "" where the config names none
 

@@ -57,7 +57,7 @@ void deploy_model(const Arguments& arguments, const CommonOptions& common) {
                                              [&] { return deploy(import_model(arguments.model), options); });
   write_deployment(deployment, arguments.output, arguments.force);
   if (common.json) return print_json(json_of(deployment, arguments.output));
-  std::cout << deployment_text(deployment, arguments.output);
+  std::cout << "platform    " << deployment.platform << "\n" << deployment_text(deployment, arguments.output);
 }
 
 }  // namespace

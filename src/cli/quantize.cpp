@@ -9,12 +9,14 @@
 #include "core/atomic_file.h"
 #include "core/progress.h"
 #include "data/batch_size.h"
+#include "quench/deploy.h"
 #include "quench/error.h"
 #include "quench/export.h"
 #include "quench/op.h"
 #include "quench/platform.h"
 #include "quench/prepare.h"
 #include "quench/ptq.h"
+#include "report/deploy_text.h"
 #include "report/plan_json.h"
 #include "report/table.h"
 
@@ -161,6 +163,17 @@ void print_need(const QuantizeJob& job, const QuantizeRecord& record, const Grap
   std::cout << "\nnothing was written (--dry-run)\n";
 }
 
+// What a target's exporter refuses is no reason to lose the model: the report says that there are no files, and why.
+std::optional<Deployment> deploy_graph(const QuantizeJob& job, const Graph& graph, QuantizeRecord& record) {
+  const DeployConfig& config = job.config.deploy;
+  try {
+    return deploy(graph, {"", job.deploy_name(), config.opset, config.exporter});
+  } catch (const Error& error) {
+    record.notes.push_back("not deployed: " + error.message());
+    return std::nullopt;
+  }
+}
+
 const char* stage_of(const QuantizeRecord& record, const Graph& graph) {
   if (record.calibration) return "calibrated";
   return graph.metadata.contains("quench.plan") ? "inserted" : "float";
@@ -210,11 +223,15 @@ void quantize(const QuantizeJob& job, const CommonOptions& common) {
     });
   if (data.profile)
     stages.run("profile", [&] { record.profile = profile_graph(job, *data.profile, graph, fused, common); });
+  std::optional<Deployment> files;
+  if (job.deploy) stages.run("deploy", [&] { files = deploy_graph(job, graph, record); });
   record.stages = stages.records();
   write_results(job, graph, record);
+  if (files) write_deployment(*files, job.deploy_folder(), true);
   if (common.json) return print_json(json_of(record));
   std::cout << summary_text(record) << "written     " << job.model_file() << "\n            "
             << "plan.yaml, record.json and report.txt beside it\n";
+  if (files) std::cout << deployment_text(*files, job.deploy_folder());
 }
 
 }  // namespace

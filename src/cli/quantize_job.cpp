@@ -14,8 +14,8 @@ namespace quench {
 namespace {
 
 const std::vector<std::string>& stage_names() {
-  static const std::vector<std::string> names = {"import",    "fuse",     "plan",   "insert",
-                                                 "calibrate", "evaluate", "profile"};
+  static const std::vector<std::string> names = {"import",    "fuse",     "plan",    "insert",
+                                                 "calibrate", "evaluate", "profile", "deploy"};
   return names;
 }
 
@@ -80,6 +80,15 @@ void check_output(const QuantizeJob& job) {
   check_writable((folder / (job.name + ".quench.onnx")).string());
 }
 
+// N.onnx is a product too: it must not take the place of the float model.
+void check_model_is_kept(const QuantizeJob& job) {
+  const fs::path product = fs::path(job.deploy_folder()) / (job.deploy_name() + ".onnx");
+  std::error_code absent;
+  QUENCH_CHECK(!fs::equivalent(product, job.config.model, absent), "the deployed '", product.string(),
+               "' would replace the model itself: choose another folder or name ('deploy' in the config), or "
+               "--no-deploy");
+}
+
 void check(const QuantizeJob& job) {
   const JobConfig& config = job.config;
   check_device(job.device);
@@ -93,6 +102,7 @@ void check(const QuantizeJob& job) {
                "no data to calibrate on: give --calib SPEC (docs/data.md)");
   QUENCH_CHECK(job.dry_run || !config.output.empty(), "no output: give -o FOLDER");
   if (!config.output.empty()) check_output(job);
+  if (job.deploy) check_model_is_kept(job);
 }
 
 }  // namespace
@@ -125,6 +135,7 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
       ->type_name("N")
       ->check(CLI::Range(0, 1 << 20));
   command.add_flag("--skip-broken", arguments.skip_broken, "name broken items and leave them out");
+  command.add_flag("--no-deploy", arguments.no_deploy, "do not write the target's files (into DIR/deploy)");
   command.add_flag("--dry-run", arguments.dry_run, "print plan, sizes and memory need; no work, no files");
   command.add_option("--stop-after", arguments.stop_after, "the last stage: import, fuse, plan, insert, calibrate ...")
       ->type_name("STAGE");
@@ -138,6 +149,10 @@ std::string QuantizeJob::file(const std::string& file_name) const {
   return (fs::path(config.output) / file_name).string();
 }
 
+std::string QuantizeJob::deploy_folder() const {
+  return config.deploy.folder.empty() ? file("deploy") : config.deploy.folder;
+}
+
 QuantizeJob job_of(const QuantizeArguments& arguments) {
   QuantizeJob job;
   job.config = job_of(arguments.quant);
@@ -147,6 +162,7 @@ QuantizeJob job_of(const QuantizeArguments& arguments) {
   job.stop_after = arguments.stop_after;
   job.dump_after = arguments.dump_after;
   job.device = job.config.calibration.device;
+  job.deploy = !arguments.no_deploy;
   job.dry_run = arguments.dry_run;
   job.time = arguments.time;
   job.skip_broken = job.config.calibration.skip_broken;

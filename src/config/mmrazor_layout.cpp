@@ -1,6 +1,7 @@
 // mmrazor's layout, workflows 6: an mmengine config whose model is an MMArchitectureQuant. `_base_` and `_delete_` are
 // done when this is reached.
 #include <charconv>
+#include <filesystem>
 
 #include "config/aliases.h"
 #include "config/layouts.h"
@@ -61,7 +62,7 @@ void read_model(MapReader map, Normalization& norm, JobConfig& job) {
     fail_at(*map.find("type"), "'model.type' must be mmrazor.MMArchitectureQuant, not '", *type, "'");
   if (auto preprocessor = map.map("data_preprocessor")) norm = read_preprocessor(*preprocessor, job);
   if (auto quantizer = map.map("quantizer")) read_quantizer(*quantizer, job);
-  if (auto deploy = map.map("deploy_cfg")) keep_deploy_config(*deploy, job);
+  if (auto deploy = map.map("deploy_cfg")) read_deploy_config(*deploy, job);
   keep(job, JobStage::kTrace, map, {"architecture", "input_shapes", "forward_modes", "init_cfg"});
   if (const auto checkpoint = map.text("float_checkpoint")) job.metadata["float_checkpoint"] = *checkpoint;
   map.finish();
@@ -132,22 +133,24 @@ void read_surroundings(MapReader& top, JobConfig& job) {
 
 }  // namespace
 
-void keep_deploy_config(MapReader map, JobConfig& job) {
+void read_deploy_config(MapReader map, JobConfig& job) {
   if (auto onnx = map.map("onnx_config")) {
-    keep(job, JobStage::kDeploy, *onnx,
-         {"type", "opset_version", "save_file", "input_names", "output_names", "input_shape", "dynamic_axes",
-          "export_params", "keep_initializers_as_inputs", "optimize"});
+    job.deploy.opset = onnx->integer("opset_version", 7).value_or(0);
+    if (const auto file = onnx->text("save_file")) job.deploy.name = std::filesystem::path(*file).stem().string();
+    skip(job, *onnx, {"input_names", "output_names", "input_shape", "dynamic_axes"},
+         "the model file says what its inputs and outputs are");
+    for (const char* key : {"type", "export_params", "keep_initializers_as_inputs", "optimize"}) onnx->find(key);
     onnx->finish();
   }
   if (auto codebase = map.map("codebase_config")) {
-    keep(job, JobStage::kDeploy, *codebase, {"type", "task", "model_type", "post_processing"});
+    skip(job, *codebase, {"type", "task", "model_type", "post_processing"}, "only the network is deployed");
     codebase->finish();
   }
   if (auto backend = map.map("backend_config")) {
-    keep(job, JobStage::kDeploy, *backend, {"type", "common_config", "model_inputs"});
+    skip(job, *backend, {"type", "common_config", "model_inputs"}, "the platform says what is written");
     backend->finish();
   }
-  keep(job, JobStage::kDeploy, map, {"function_record_to_pop"});
+  map.find("function_record_to_pop");
   map.finish();
 }
 
@@ -163,7 +166,7 @@ void read_mmrazor(const Tree& tree, JobConfig& job) {
   auto test = top.map("test_cfg");
   const bool is_ptq = test && read_test_loop(*test, job);
   keep_loops(top, job);
-  if (auto deploy = top.map("deploy_cfg")) keep_deploy_config(*deploy, job);
+  if (auto deploy = top.map("deploy_cfg")) read_deploy_config(*deploy, job);
   read_surroundings(top, job);
   if (const Tree* own = top.find("quench")) read_own(*own, "quench", job);
   top.finish();

@@ -35,7 +35,10 @@ void read_quantize(MapReader map, JobConfig& job) {
   job.calibration.batches = map.integer("cali_batchsize", 1).value_or(16);
   read_reconstruction(map, type == "advanced_ptq", job);
   if (auto deploy = map.map("deploy")) {
-    keep(job, JobStage::kDeploy, *deploy, {"output_path", "model_name", "deploy_to_qlinear"});
+    job.deploy.folder = deploy->text("output_path").value_or("");
+    job.deploy.name = deploy->text("model_name").value_or("");
+    if (const auto qlinear = deploy->flag("deploy_to_qlinear"))
+      job.deploy.exporter.set("deploy_to_qlinear", *qlinear ? 1.0 : 0.0);
     deploy->finish();
   }
   map.finish();

@@ -109,11 +109,14 @@ void keep_later_stages(MapReader& map, JobConfig& job) {
          "gamma", "val_begin", "val_interval", "dynamic_intervals", "disable_observer_begin", "freeze_bn_begin"});
     train->finish();
   }
-  if (auto deploy = map.map("deploy")) {
-    keep(job, JobStage::kDeploy, *deploy,
-         {"folder", "name", "opset", "input_names", "output_names", "input_shape", "dynamic_axes", "qlinear"});
-    deploy->finish();
-  }
+}
+
+void read_deploy(MapReader map, JobConfig& job) {
+  set(job.deploy.folder, map.text("folder"));
+  set(job.deploy.name, map.text("name"));
+  job.deploy.opset = map.integer("opset", 7).value_or(0);
+  job.deploy.exporter = map.options("options").value_or(Options());
+  map.finish();
 }
 
 // What to_yaml() writes of a config that stood in another layout.
@@ -156,6 +159,7 @@ void read_own(const Tree& tree, const std::string& path, JobConfig& job) {
   if (auto method = map.map("method")) read_method(*method, job);
   read_corrections(map, job);
   keep_later_stages(map, job);
+  if (auto deploy = map.map("deploy")) read_deploy(*deploy, job);
   read_record(map, job);
   map.finish();
 }

@@ -167,6 +167,16 @@ void write_calibration(Writer& out, const JobConfig& job) {
   out.end();
 }
 
+void write_deploy(Writer& out, const DeployConfig& deploy) {
+  if (deploy.folder.empty() && deploy.name.empty() && deploy.opset == 0 && deploy.exporter.values().empty()) return;
+  out.begin("deploy");
+  out.put_some("folder", deploy.folder);
+  out.put_some("name", deploy.name);
+  if (deploy.opset != 0) out.put("opset", deploy.opset);
+  out.put_some("options", deploy.exporter);
+  out.end();
+}
+
 void write_record(Writer& out, const JobConfig& job) {
   if (!job.metadata.empty()) {
     out.begin("metadata");
@@ -216,6 +226,7 @@ std::string to_yaml(const JobConfig& job) {
   out.put("seed", job.seed);
   if (job.calibration.device != "cpu") out.put("device", job.calibration.device);
   out.put_some("output", job.output);
+  write_deploy(out, job.deploy);
   write_record(out, job);
   out.end();
   return out.text();

@@ -22,7 +22,6 @@ std::int64_t bytes_of(const std::string& folder, const DeployFile& file) {
 
 std::string deployment_text(const Deployment& deployment, const std::string& folder) {
   std::ostringstream out;
-  out << "platform    " << deployment.platform << "\n";
   const char* head = "written     ";
   for (const DeployFile& file : deployment.files) {
     out << head << (std::filesystem::path(folder) / file.name).string() << "  " << size_text(bytes_of(folder, file))

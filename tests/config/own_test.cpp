@@ -37,7 +37,7 @@ seed: 1005
 device: cuda
 output: out
 train: {epochs: 3, lr: 1e-4}
-deploy: {name: net, dynamic_axes: {data: [0]}}
+deploy: {name: net, folder: files, opset: 17, options: {deploy_to_qlinear: true}}
 )";
 
 TEST(OwnSchema, ReadsTheJob) {
@@ -56,6 +56,9 @@ TEST(OwnSchema, ReadsTheJob) {
   EXPECT_EQ(job.bias_correction, BiasCorrection::kSequential);
   EXPECT_EQ(job.seed, 1005u);
   EXPECT_EQ(job.output, "out");
+  EXPECT_EQ(job.deploy.name + " " + job.deploy.folder, "net files");
+  EXPECT_EQ(job.deploy.opset, 17);
+  EXPECT_EQ(job.deploy.exporter.number("deploy_to_qlinear"), 1);
 }
 
 TEST(OwnSchema, ReadsWhatThePlatformIsAskedFor) {
