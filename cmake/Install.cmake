@@ -9,6 +9,7 @@ set_target_properties(quench_cli PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_IN
 install(TARGETS quench EXPORT quench-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS quench_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY include/quench DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY tools/runners DESTINATION ${CMAKE_INSTALL_DATADIR}/quench FILES_MATCHING PATTERN "*.py" PATTERN "*.mjs")
 install(EXPORT quench-targets NAMESPACE quench:: DESTINATION ${package_dir})
 # The imported target of LibTorch is made again by the user's build, from its own QUENCH_TORCH if given.
 install(FILES cmake/LibTorch.cmake DESTINATION ${package_dir})

@@ -27,6 +27,7 @@ struct CommandLine {
   CommonOptions common;
   std::string cpu_note;          // what avoid_cpu_quirks said
   std::function<void()> action;  // set by the sub-command that was called
+  int exit_code = 0;             // what an action that ended without an error leaves the program with
 };
 
 // --json, --quiet and --threads: on the program and on each command, so that they may stand on either side.
@@ -53,5 +54,6 @@ void add_plan(CLI::App& app, CommandLine& command_line);
 void add_quantize(CLI::App& app, CommandLine& command_line);
 void add_profile(CLI::App& app, CommandLine& command_line);
 void add_deploy(CLI::App& app, CommandLine& command_line);
+void add_verify(CLI::App& app, CommandLine& command_line);
 
 }  // namespace quench

@@ -10,6 +10,7 @@
 #include "quench/op.h"
 #include "quench/pass.h"
 #include "quench/platform.h"
+#include "quench/verify.h"
 #include "quench/zoo.h"
 
 namespace quench {
@@ -34,6 +35,7 @@ std::vector<Section> all_sections() {
           section<FakeQuantRegistry>("fake-quantizers", "Fake quantizers"),
           section<PlatformRegistry>("platforms", "Platforms"),
           section<ExporterRegistry>("exporters", "Exporters"),
+          section<RuntimeRegistry>("runtimes", "Runtimes"),
           section<DatasetRegistry>("data", "Kinds of data"),
           section<ZooRegistry>("zoo", "Zoo models")};
 }
@@ -88,11 +90,12 @@ void add_list(CLI::App& app, CommandLine& command_line) {
     bool markdown = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App& command =
-      add_command(app, command_line, "list",
-                  "operators, passes, observers, fake quantizers, platforms, exporters, kinds of data, zoo models");
-  command.add_option("what", options->key,
-                     "ops, passes, observers, fake-quantizers, platforms, data or zoo (default: all)");
+  CLI::App& command = add_command(
+      app, command_line, "list",
+      "operators, passes, observers, fake quantizers, platforms, exporters, runtimes, kinds of data, zoo models");
+  command.add_option(
+      "what", options->key,
+      "ops, passes, observers, fake-quantizers, platforms, exporters, runtimes, data or zoo (default: all)");
   command.add_flag("--markdown", options->markdown, "as the tables of docs/reference.md");
   command.callback([&command_line, options] {
     command_line.action = [&command_line, options] {

@@ -1,4 +1,4 @@
-// The program `quench`. Exit codes: 0 done, 1 the user's to mend, 2 ours, 130 interrupted.
+// The program `quench`. Exit codes: 0 done, 1 the user's to mend, 2 ours, 3 a check failed, 130 interrupted.
 #include <CLI/CLI.hpp>
 #include <iostream>
 
@@ -33,6 +33,7 @@ void add_commands(CLI::App& app, CommandLine& command_line) {
   add_quantize(app, command_line);
   add_profile(app, command_line);
   add_deploy(app, command_line);
+  add_verify(app, command_line);
 }
 
 // True when there is something to do; false after help or version.
@@ -60,7 +61,7 @@ int run_program(int argc, char** argv) {
   command_line.cpu_note = avoid_cpu_quirks();
   keep_large_blocks();
   end_cleanly_on_interrupt();
-  CLI::App app("quench: looks at, runs, evaluates and quantizes neural networks", "quench");
+  CLI::App app("quench: looks at, runs, evaluates, quantizes, deploys and verifies neural networks", "quench");
   add_commands(app, command_line);
   try {
     if (!parse(app, argc, argv)) return kDone;
@@ -68,7 +69,7 @@ int run_program(int argc, char** argv) {
     command_line.action();
     std::cout.flush();
     QUENCH_CHECK(std::cout, "cannot write to the standard output");
-    return kDone;
+    return command_line.exit_code;
   } catch (const std::exception& error) {
     return report(error, command_line.common.json);
   }

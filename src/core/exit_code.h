@@ -6,7 +6,7 @@
 namespace quench {
 
 // docs/formats.md lists them; do not change.
-enum ExitCode : int { kDone = 0, kUsersToMend = 1, kOurs = 2 };
+enum ExitCode : int { kDone = 0, kUsersToMend = 1, kOurs = 2, kCheckFailed = 3 };
 
 // An Error, memory that runs out and what the system refuses are the user's to mend; all else is ours.
 ExitCode exit_code_of(const std::exception& error);

@@ -1,7 +1,8 @@
 // Whole networks on the plain integer reference against their simulation, with quantizers as the platform "onnxruntime"
 // places them. DESIGN 8.
-#include "e2e/integer_network.h"
+#include "verify/integer_network.h"
 
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -9,6 +10,7 @@
 #include <iostream>
 
 #include "e2e/demo_model.h"
+#include "quant/reference.h"
 #include "quench/calibrate.h"
 #include "quench/data.h"
 #include "quench/import.h"
@@ -67,10 +69,11 @@ Comparison compare(const Graph& graph, const IntegerNetwork& network, const Data
     const at::Tensor x = batch->inputs.tensor();
     const Codes simulated = simulate(executor, network, x);
     const auto start = std::chrono::steady_clock::now();
-    const Codes integers = network.run(x);
+    const NamedValues inputs = {{graph.inputs()[0]->name(), RtValue(x)}};
+    const Codes integers = network.run(inputs);
     result.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     add_all(result.whole, integers, simulated);
-    if (result.images == 0) add_all(result.alone, network.run(x, &simulated), simulated);
+    if (result.images == 0) add_all(result.alone, network.run_beside(inputs, simulated).local, simulated);
     const at::Tensor expected = predictions(simulated);
     result.images += x.size(0);
     result.equal += predictions(integers).eq(expected).sum().item<std::int64_t>();
@@ -103,6 +106,7 @@ Graph calibrated(const Files& files) {
 void check(const Graph& graph, const Files& files, Requantize rule, std::int64_t least_equal) {
   std::cout << " " << name_of(rule) << "\n";
   const IntegerNetwork network(graph, rule);
+  for (const std::string& name : network.names()) EXPECT_TRUE(network.is_exact(name)) << name;
   const Comparison found = compare(graph, network, *open_dataset(files.test + "&limit=" + std::to_string(kImages)));
   print(network, found);
   EXPECT_EQ(found.images, kImages);

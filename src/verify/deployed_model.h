@@ -1,0 +1,32 @@
+// A deployed Q/DQ file: as it is, as a graph with quantizers, and with its codes in sight.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "quench/graph.h"
+
+namespace quench {
+
+struct Tap {
+  std::string codes;      // the tensor in the file
+  std::string quantizer;  // the output of the quantizer that stands for it in the simulation
+};
+
+struct DeployedModel {
+  std::string path;
+  Graph file;
+  std::int64_t opset = 0;
+  Graph simulated;                    // quantizers in the place of QuantizeLinear and DequantizeLinear
+  std::vector<Tap> taps;              // in order of the simulation
+  std::vector<std::string> untapped;  // quantized tensors whose codes no array of NumPy can hold
+};
+DeployedModel read_deployed(const std::string& path);
+
+// The file's graph with the codes of every tap among its outputs.
+Graph tapped(const DeployedModel& model);
+
+// The simulation of a runtime that computes Conv + Add in one kernel: the quantizer between the two is gone.
+Graph without_fused_quantizers(const Graph& simulated);
+
+}  // namespace quench

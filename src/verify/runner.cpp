@@ -1,0 +1,82 @@
+#include "verify/runner.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "quench/error.h"
+#include "quench/npz.h"
+#include "verify/process.h"
+
+namespace quench {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The folder of the scripts: in the source tree or beside what was installed, from where this library lies.
+fs::path scripts_folder() {
+  if (const char* given = std::getenv("QUENCH_RUNNERS")) return given;
+  Dl_info library{};
+  ::dladdr(reinterpret_cast<const void*>(&scripts_folder), &library);
+  fs::path folder = fs::absolute(library.dli_fname).lexically_normal().parent_path();
+  for (int up = 0; up < 4; ++up, folder = folder.parent_path())
+    for (const char* place : {"tools/runners", "share/quench/runners"})
+      if (fs::is_directory(folder / place)) return folder / place;
+  fail("the scripts that run other people's runtimes were not found; say where they are (QUENCH_RUNNERS=DIR), or give ",
+       "a command of your own (--runner)");
+}
+
+// The python of tools/test-venv where that has been made, else the system's.
+std::string python_for(const fs::path& scripts) {
+  if (const char* given = std::getenv("QUENCH_PYTHON")) return given;
+  const fs::path made = scripts.parent_path().parent_path() / ".venv/bin/python";
+  return fs::exists(made) ? made.string() : "python3";
+}
+
+std::vector<std::string> script_command(const RuntimeEntry& runtime) {
+  const fs::path scripts = scripts_folder();
+  const fs::path script = scripts / runtime.script;
+  QUENCH_CHECK(fs::exists(script), "the script '", script.string(), "' is not there");
+  const char* node = std::getenv("QUENCH_NODE");
+  if (script.extension() == ".mjs") return {node ? node : "node", script.string()};
+  return {python_for(scripts), script.string()};
+}
+
+std::string indented(const std::string& text) {
+  std::string result;
+  for (const char c : text.substr(0, text.find_last_not_of(" \n") + 1))
+    result += c == '\n' ? std::string("\n    ") : std::string(1, c);
+  return result.empty() ? "" : ":\n    " + result;
+}
+
+}  // namespace
+
+Runner::Runner(std::string description, std::vector<std::string> command, double timeout_seconds)
+    : description_(std::move(description)), command_(std::move(command)), timeout_(timeout_seconds) {}
+
+NamedValues Runner::run(const std::string& model, const NamedValues& inputs, const std::string& folder) const {
+  const std::string from = folder + "/inputs.npz", to = folder + "/outputs.npz";
+  fs::remove(to);
+  write_npz(from, inputs);
+  std::vector<std::string> command = command_;
+  command.insert(command.end(), {model, from, to});
+  const ProcessResult ended = with_context([&] { return concat("in the runner '", description_, "'", hint_); },
+                                           [&] { return run_process(command, timeout_); });
+  QUENCH_CHECK(ended.exit_code == 0 && !ended.timed_out, "the runner '", description_, "' ", ending_of(ended, timeout_),
+               indented(ended.output));
+  QUENCH_CHECK(fs::exists(to), "the runner '", description_, "' wrote no outputs", indented(ended.output));
+  return with_context([&] { return concat("in what the runner '", description_, "' wrote"); },
+                      [&] { return read_npz(to); });
+}
+
+Runner make_runner(const VerifyOptions& options) {
+  if (!options.runner.empty())
+    return {options.runner, {"/bin/sh", "-c", options.runner + " \"$@\"", "sh"}, options.timeout};
+  const RuntimeEntry& runtime = RuntimeRegistry::instance().get(options.runtime);
+  Runner runner(options.runtime, script_command(runtime), options.timeout);
+  runner.hint_ = concat("; 'tools/test-venv ", options.runtime, "' makes an environment that has it");
+  return runner;
+}
+
+}  // namespace quench

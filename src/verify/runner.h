@@ -1,0 +1,36 @@
+// A runner is a command that runs a model on arrays: RUNNER MODEL INPUTS.npz OUTPUTS.npz (docs/runners.md). Those of
+// the registered runtimes are scripts of ours.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "quench/executor.h"
+#include "quench/verify.h"
+
+namespace quench {
+
+class Runner {
+ public:
+  // `description` is for messages: the runtime's name, or the command that a user gave.
+  Runner(std::string description, std::vector<std::string> command, double timeout_seconds);
+
+  // Items along the first axis of the one input -> all outputs of the model, by name. Throws where the runner fails,
+  // with what it said; files live in `folder`.
+  NamedValues run(const std::string& model, const NamedValues& inputs, const std::string& folder) const;
+
+  const std::string& description() const { return description_; }
+
+ private:
+  std::string description_;
+  std::vector<std::string> command_;
+  double timeout_;
+  std::string hint_;  // what to do where it cannot be started
+
+  friend Runner make_runner(const VerifyOptions& options);
+};
+
+// The user's command where one is given, else the script of the runtime.
+Runner make_runner(const VerifyOptions& options);
+
+}  // namespace quench

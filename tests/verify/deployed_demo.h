@@ -1,0 +1,43 @@
+// The embedded model, quantized and deployed in a folder that goes away with the test.
+#pragma once
+
+#include <string>
+
+#include "cli/demo.h"
+#include "deploy/onnx_checker.h"
+#include "quench/calibrate.h"
+#include "quench/deploy.h"
+#include "quench/import.h"
+#include "quench/prepare.h"
+#include "quench/verify.h"
+
+namespace quench {
+
+class DeployedDemo {
+ public:
+  explicit DeployedDemo(const std::string& platform = "onnxruntime") {
+    Graph graph = prepare_by_platform(import_model(demo_model()), platform).graph;
+    calibrate(graph, *open_dataset(demo_data(0, 64)));
+    DeployOptions options;
+    options.name = "demo";
+    write_deployment(deploy(graph, options), folder_.path("files"));
+  }
+  std::string folder() const { return folder_.path("files"); }
+  std::string file() const { return deployed_file(folder()); }
+  std::string beside(const std::string& name) const { return folder_.path(name); }
+  VerifyResult verify_on(int images, const VerifyOptions& options) const {
+    return verify(file(), *open_dataset(demo_data(500, images)), options);
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+// The python with the runtime in it; "" where it cannot be had, and then `why`.
+inline std::string runtime_python(const std::string& runtime, std::string& why) {
+  const CommandResult made = run_command(demo_file("../../tools/test-venv") + " " + runtime);
+  why = made.output;
+  return made.status == 0 ? made.output.substr(0, made.output.find('\n')) : "";
+}
+
+}  // namespace quench

@@ -1,0 +1,98 @@
+// Runners that fail, in every way.
+#include <gtest/gtest.h>
+
+#include "verify/deployed_demo.h"
+
+namespace quench {
+namespace {
+
+const DeployedDemo& demo() {
+  static const DeployedDemo one;
+  return one;
+}
+
+// The whole of what verify() says with this runner.
+std::string complaint(const std::string& runner, double timeout = 60) {
+  VerifyOptions options;
+  options.runner = runner;
+  options.timeout = timeout;
+  try {
+    demo().verify_on(4, options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+TEST(Runner, HangsAndIsNamed) {
+  const std::string text = complaint("sleep 300 #", 0.5);
+  EXPECT_SAYS(text, "the runner 'sleep 300 #' did not end within 0.5 s and was killed");
+  EXPECT_SAYS(text, "while verifying ");
+}
+
+TEST(Runner, CrashesAndIsNamed) {
+  EXPECT_SAYS(complaint("sh -c 'kill -SEGV $$'"), "ended with exit code 139 (Segmentation fault)");
+}
+
+TEST(Runner, FailsAndWhatItSaidIsPassedOn) {
+  const std::string text = complaint("sh -c 'echo the board is switched off >&2; exit 4'");
+  EXPECT_SAYS(text, "ended with exit code 4:\n    the board is switched off");
+}
+
+TEST(Runner, DoesNotExist) { EXPECT_SAYS(complaint("/no/such/runner"), "/no/such/runner"); }
+
+TEST(Runner, WritesNothing) { EXPECT_SAYS(complaint("true"), "the runner 'true' wrote no outputs"); }
+
+TEST(Runner, WritesGarbage) {
+  const std::string text = complaint("sh -c 'echo nonsense > $3' sh");
+  EXPECT_SAYS(text, "in what the runner 'sh -c 'echo nonsense > $3' sh' wrote");
+}
+
+TEST(Runner, GivesOtherTensors) {
+  EXPECT_SAYS(complaint("sh -c 'cp $2 $3' sh"), "gave no 'logits', but 1 other tensors");
+}
+
+TEST(Runner, OfAnUnknownRuntimeIsRefused) {
+  VerifyOptions options;
+  options.runtime = "onnxruntim";
+  try {
+    demo().verify_on(1, options);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message().find("unknown runtime 'onnxruntim'; did you mean 'onnxruntime'?"), 0U) << error.what();
+  }
+}
+
+TEST(Runner, WithoutAnInterpreterSaysHowToGetOne) {
+  ::setenv("QUENCH_PYTHON", "/no/such/python", 1);
+  VerifyOptions options;
+  try {
+    demo().verify_on(1, options);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_SAYS(std::string(error.what()), "cannot start '/no/such/python'");
+    EXPECT_SAYS(std::string(error.what()), "tools/test-venv");
+  }
+  ::unsetenv("QUENCH_PYTHON");
+}
+
+TEST(DeployedFile, IsTheQdqModelOfAFolder) {
+  EXPECT_TRUE(deployed_file(demo().folder()).ends_with("demo_qdq.onnx"));
+  EXPECT_EQ(deployed_file("any/file.onnx"), "any/file.onnx");
+  const TemporaryFolder empty;
+  EXPECT_THROW(deployed_file(empty.path("")), Error);
+}
+
+TEST(DeployedFile, WithoutQuantizersIsRefused) {
+  try {
+    verify(demo_model(), *open_dataset(demo_data(0, 1)), {});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_SAYS(std::string(error.what()), "it is not a deployed Q/DQ model");
+  }
+}
+
+}  // namespace
+}  // namespace quench

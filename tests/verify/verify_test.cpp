@@ -1,0 +1,112 @@
+// The embedded model in ONNX Runtime, and in a runtime that is wrong by one code.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "core/exit_code.h"
+#include "verify/deployed_demo.h"
+
+namespace quench {
+namespace {
+
+// ONNX Runtime adds u8 x s8 in 16 bits where the processor has no VNNI, and saturates: no rule describes that.
+bool processor_adds_exactly() { return __builtin_cpu_supports("avx512vnni") || __builtin_cpu_supports("avxvnni"); }
+
+#define SKIP_WITHOUT(python, why) \
+  if ((python).empty()) GTEST_SKIP() << (why)
+
+TEST(Verify, OnnxRuntimeGivesEveryCodeOfTheMlasRule) {
+  std::string why;
+  SKIP_WITHOUT(runtime_python("onnxruntime", why), why);
+  if (!processor_adds_exactly()) GTEST_SKIP() << "this processor has no VNNI";
+  const DeployedDemo demo;
+  VerifyOptions options;
+  options.layers = true;
+  options.batch = 48;  // so that there are several calls, the last of them smaller
+  const VerifyResult result = demo.verify_on(100, options);
+  EXPECT_TRUE(result.passed()) << result.failures[0];
+  EXPECT_EQ(result.items, 100);
+  EXPECT_EQ(result.rule, "mlas");
+  EXPECT_EQ(result.local.different, 0);
+  EXPECT_EQ(result.whole.different, 0);
+  EXPECT_EQ(result.local_float.codes, 0);  // every layer of it has an integer kernel
+  EXPECT_GT(result.local.codes, 100 * 28 * 28);
+  ASSERT_EQ(result.outputs.size(), 1U);
+  EXPECT_EQ(result.outputs[0].largest_whole, 0.0);
+  EXPECT_GT(result.correct_deployed, 80);
+  EXPECT_GE(result.equal, 99);  // as tests/e2e/integer_network_test.cpp has it
+  for (const TensorResult& tensor : result.tensors) EXPECT_GT(tensor.local.codes, 0) << tensor.name;
+}
+
+TEST(Verify, OfOutputsAloneLooksAtNoCodes) {
+  std::string why;
+  SKIP_WITHOUT(runtime_python("onnxruntime", why), why);
+  const VerifyResult result = DeployedDemo().verify_on(50, {});
+  EXPECT_TRUE(result.passed());
+  EXPECT_TRUE(result.tensors.empty());
+  EXPECT_EQ(result.predictions, 50);
+}
+
+// Runs ONNX Runtime and then adds one code to one element of a tensor in the middle; the untapped file has it not.
+std::string wrong_runner(const DeployedDemo& demo, const std::string& python, const std::string& tensor) {
+  std::ofstream(demo.beside("wrong.py")) << "import subprocess, sys, numpy\n"
+                                            "subprocess.run([sys.executable, '"
+                                         << demo_file("../../tools/runners/onnxruntime.py")
+                                         << "', *sys.argv[1:]], check=True)\n"
+                                            "arrays = dict(numpy.load(sys.argv[3]))\n"
+                                            "codes = arrays.get('"
+                                         << tensor
+                                         << "')\n"
+                                            "if codes is not None: codes.flat[5] += 1 if codes.flat[5] < 128 else -1\n"
+                                            "numpy.savez(sys.argv[3], **arrays)\n";
+  return python + " " + demo.beside("wrong.py");
+}
+
+TEST(Verify, FindsTheLayerThatIsWrongByOneCode) {
+  std::string why;
+  const std::string python = runtime_python("onnxruntime", why);
+  SKIP_WITHOUT(python, why);
+  if (!processor_adds_exactly()) GTEST_SKIP() << "this processor has no VNNI";
+  const DeployedDemo demo;
+  VerifyOptions options;
+  options.layers = true;
+  const VerifyResult right = demo.verify_on(10, options);
+  const TensorResult& victim = right.tensors[2];
+  options.runner = wrong_runner(demo, python, victim.name);
+  const VerifyResult wrong = demo.verify_on(10, options);
+  EXPECT_EQ(wrong.first_diverging, victim.layer);
+  EXPECT_EQ(wrong.tensors[2].local.different, 1);
+  EXPECT_EQ(wrong.tensors[2].local.largest, 1);
+  EXPECT_EQ(wrong.tensors[1].local.different, 0);
+  ASSERT_EQ(wrong.failures.size(), 1U);
+  EXPECT_NE(wrong.failures[0].find(victim.layer), std::string::npos);
+  options.bound = 1e-3;  // one code in more than a thousand
+  EXPECT_TRUE(demo.verify_on(10, options).passed());
+
+  const std::vector<std::string> command = {"verify",   demo.folder(), "--data",      demo_data(500, 10),
+                                            "--layers", "--runner",    options.runner};
+  const Outcome outcome = quench_run(command);
+  EXPECT_EQ(outcome.code, kCheckFailed) << outcome.err;
+  EXPECT_NE(outcome.out.find("FAILED        the first layer that diverges is " + victim.layer), std::string::npos)
+      << outcome.out;
+}
+
+TEST(Verify, CommandPrintsAndPasses) {
+  std::string why;
+  SKIP_WITHOUT(runtime_python("onnxruntime", why), why);
+  const DeployedDemo demo;
+  const Outcome text = quench_run({"verify", demo.folder(), "--data", demo_data(500, 20)});
+  EXPECT_EQ(text.code, kDone) << text.err;
+  for (const char* part :
+       {"outputs       'logits' differs by at most", "equal top-1", "simulated", "deployed", "passed"})
+    EXPECT_NE(text.out.find(part), std::string::npos) << part << " in\n" << text.out;
+  const Outcome json = quench_run({"verify", demo.file(), "--data", demo_data(500, 20), "--layers", "--json"});
+  EXPECT_EQ(json.json()["items"], 20);
+  EXPECT_GT(json.json()["layers"]["tensors"].size(), 3U);
+  const Outcome bound = quench_run({"verify", demo.file(), "--data", demo_data(500, 20), "--bound", "0.1"});
+  EXPECT_EQ(bound.code, kUsersToMend);
+  EXPECT_NE(bound.err.find("give --layers with it"), std::string::npos) << bound.err;
+}
+
+}  // namespace
+}  // namespace quench

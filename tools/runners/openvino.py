@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""Runs a model in OpenVINO on the CPU: openvino.py MODEL INPUTS.npz OUTPUTS.npz."""
+import os, sys
+sys.path.pop(0)  # this folder: its files have the names of the packages
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+import runner
+
+runner.avoid_cpu_quirks()  # before the library reads the environment
+try:
+    import openvino
+except ImportError:
+    runner.missing("openvino")
+
+
+def load(path, shapes):
+    core = openvino.Core()
+    model = core.read_model(path)
+    batch = model.inputs[0].get_partial_shape()[0]
+    # Float layers in float: on newer processors the plug-in would take bfloat16.
+    compiled = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    # A tensor has every name that it had on the way; the last one that the file gives it may be any of them.
+    outputs = {name: output for output in compiled.outputs for name in output.get_names()}
+    wanted = [name for output in model.outputs for name in [output.get_any_name()]]
+
+    def run(feeds, names):
+        found = compiled(feeds)
+        return {name: found[outputs[name]] for name in names or wanted if name in outputs}
+    return batch.get_length() if batch.is_static else None, run
+
+
+runner.main(load)

@@ -1,0 +1,64 @@
+"""What the runners in Python share: arguments, arrays, slices, and processors that lie. Protocol: docs/runners.md."""
+import os, platform, sys
+
+SLICE = 32  # items at a time where the model leaves its batch open
+
+
+def cpuid(leaf):
+    """eax, ebx, ecx, edx, by a few bytes of machine code: Python has no such function."""
+    import ctypes, mmap
+    code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    # push rbx; mov eax, edi; xor ecx, ecx; cpuid; mov [rsi], eax; mov [rsi+4], ebx ... ; pop rbx; ret
+    code.write(bytes.fromhex("53 89f8 31c9 0fa2 8906 895e04 894e08 89560c 5b c3"))
+    registers = (ctypes.c_uint32 * 4)()
+    function = ctypes.CFUNCTYPE(None, ctypes.c_uint32, ctypes.c_void_p)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
+    function(leaf, ctypes.addressof(registers))
+    return list(registers)
+
+
+def avoid_cpu_quirks():
+    """Some virtual machines advertise AMX but hide its tile palette (leaf 1DH); oneDNN then dies with SIGILL."""
+    if platform.machine() != "x86_64" or not (cpuid(7)[3] >> 24) & 1:
+        return
+    if cpuid(0)[0] < 0x1D or cpuid(0x1D)[0] == 0:
+        os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_FP16")
+
+
+def stop(message, code=1):
+    print(message, file=sys.stderr)
+    sys.exit(code)
+
+
+def missing(package):
+    root = "tools" if os.path.isdir("tools") else os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    stop(f"the Python package '{package}' is not there ({sys.executable}); '{root}/test-venv {package}' makes an "
+         f"environment that has it, and QUENCH_PYTHON=.../bin/python names another one", 2)
+
+
+def main(load):
+    """`load(path, shapes)` gives (batch or None, run); run(feeds, names or None) gives {name: array} for one slice of the
+    items. `shapes` are those of a slice; a runtime that compiles for them takes shapes[name][0] for its batch."""
+    import argparse
+    parser = argparse.ArgumentParser()
+    parser.add_argument("model")
+    parser.add_argument("inputs")
+    parser.add_argument("outputs")
+    parser.add_argument("--tensors", help="outputs of the model, by name, with commas between (default: all)")
+    arguments = parser.parse_args()
+    import numpy
+    names = arguments.tensors.split(",") if arguments.tensors else None
+    feeds = dict(numpy.load(arguments.inputs))
+    items = len(next(iter(feeds.values())))
+    shapes = {name: (min(items, SLICE), *array.shape[1:]) for name, array in feeds.items()}
+    batch, run = load(arguments.model, shapes)
+    parts = []
+    for first in range(0, items, batch or SLICE):
+        part = {name: array[first:first + (batch or SLICE)] for name, array in feeds.items()}
+        count = len(next(iter(part.values())))
+        if batch and count < batch:  # filled up with the last item
+            part = {name: numpy.concatenate([array, numpy.repeat(array[-1:], batch - count, 0)]) for name, array in part.items()}
+        parts.append({name: array[:count] for name, array in run(part, names).items()})
+    for name in names or []:
+        if name not in parts[0]:
+            stop(f"the model has no output '{name}'; it has {', '.join(parts[0])}")
+    numpy.savez(arguments.outputs, **{name: numpy.concatenate([part[name] for part in parts]) for name in parts[0]})
