@@ -67,6 +67,8 @@ Platform openvino() {
   platform.weight.scheme = QScheme::parse("int7 symmetric channel:0").spec();
   platform.activation.scheme = QScheme::parse("int8 symmetric tensor").spec();
   platform.activation.observer = "ema_min_max";
+  platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
+  platform.equalize = true;
   platform.groups = standard_groups();
   platform.unfused_option = "academic_mode";
   platform.weighted = standard_weighted();
