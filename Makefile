@@ -2,8 +2,6 @@
 PRESET ?= release
 BUILD  := build/$(PRESET)
 JOBS   ?= $(shell nproc)
-DEMO_MODEL := examples/demo/fashion_cnn.onnx
-DEMO_DATA  := "idx:examples/demo/images.gz?labels=examples/demo/labels.gz&norm=mnist"
 
 .PHONY: all build demo test check reference packages deps configure format clean
 
@@ -21,8 +19,8 @@ build: configure
 	cmake --build $(BUILD) -j $(JOBS) --target quench quench_cli
 
 demo: configure
-	@cmake --build $(BUILD) -j $(JOBS) --target quench quench_cli example_demo
-	@$(BUILD)/example_demo $(DEMO_MODEL) $(DEMO_DATA)
+	@cmake --build $(BUILD) -j $(JOBS) --target quench quench_cli
+	@examples/demo/run $(BUILD)
 
 test: configure
 	tools/check
