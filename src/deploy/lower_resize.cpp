@@ -73,6 +73,12 @@ void resize_11(Graph& graph, Node& node) {
   graph.set_inputs(node, {node.input(0), node.input(2)});
 }
 
+void resize_10(Graph& graph, Node& node) {
+  const std::string mode = node.get_string("mode", "nearest");
+  QUENCH_CHECK(mode == "nearest" || mode == "linear", "mode=", mode, " needs opset 11");
+  graph.set_op(node, "Upsample");
+}
+
 void grid_sample_20(Graph&, Node& node) {
   const std::string mode = node.get_string("mode", "linear");
   const Value* x = node.input(0);
@@ -108,6 +114,7 @@ QUENCH_REGISTER_LOWERING("Resize@19", resize_19, "refuses half_pixel_symmetric")
 QUENCH_REGISTER_LOWERING("Resize@18", resize_18, "scales and sizes of some axes become those of all")
 QUENCH_REGISTER_LOWERING("Resize@13", resize_13, "absent inputs become empty ones")
 QUENCH_REGISTER_LOWERING("Resize@11", resize_11, "only asymmetric scales")
+QUENCH_REGISTER_LOWERING("Resize@10", resize_10, "is called Upsample")
 QUENCH_REGISTER_LOWERING("GridSample@20", grid_sample_20, "modes are called bilinear and bicubic")
 QUENCH_REGISTER_LOWERING("RoiAlign@16", roi_align_16, "only output_half_pixel")
 QUENCH_REGISTER_LOWERING("AveragePool@19", drop_unit_dilations, "dilations of 1 go")

@@ -7,30 +7,18 @@
 #include "deploy/quantized.h"
 #include "deploy/strip.h"
 #include "quench/error.h"
+#include "quench/vendor_node.h"
 
 namespace quench {
 namespace {
 
 constexpr std::int64_t kFirstOpset = 11;
 
-// How a kind of node carries its range of codes.
-enum class RangeAs { kInputs, kAttributes, kNothing };
-
-struct NodeKind {
-  const char* op;
-  RangeAs range;
-};
-
-// Algorithms that quantize to a plain grid with a given scale are all "Fixed": their weights are baked.
-NodeKind kind_of(const FakeQuantSpec& spec) {
-  const bool tensor = spec.scheme.per_tensor();
-  if (spec.algorithm == "lsq")
-    return tensor ? NodeKind{"LearnablePerTensorAffine", RangeAs::kInputs}
-                  : NodeKind{"FakeQuantizeLearnablePerchannelAffine", RangeAs::kAttributes};
-  if (spec.algorithm == "dsq")
-    return {tensor ? "FakeQuantizeDSQPertensor" : "FakeQuantizeDSQPerchannel", RangeAs::kAttributes};
-  if (spec.algorithm == "tqt") return {"FakeQuantizeTqtAffine", RangeAs::kAttributes};
-  return {tensor ? "FixedPerTensorAffine" : "FixedPerChannelAffine", RangeAs::kInputs};
+const VendorOp& vendor_op(const FakeQuantSpec& spec) {
+  const VendorNodeRegistry& known = VendorNodeRegistry::instance();
+  const VendorNode* node = known.find(spec.algorithm);
+  if (!node) node = &known.get("fixed");
+  return spec.scheme.per_tensor() ? node->per_tensor : node->per_channel;
 }
 
 class ReferenceGraph {
@@ -39,12 +27,15 @@ class ReferenceGraph {
 
   Graph make() && {
     const std::map<std::string, at::Tensor> baked = baked_constants(graph_);
+    QuantizeBy by = QuantizeBy::kReciprocal;  // of activations; weights lie on their grids
     for (Node* node : bias_quantizers_of(graph_)) replace_by_baked(graph_, *node, baked.at(node->output().name()));
     for (Node* node : quantizers_of(graph_)) {
       if (node->input(0)->is_constant()) bake_source(*node, baked.at(node->output().name()));
+      by = fake_quant_spec(*node).by;
       rename(*node);
     }
     graph_.metadata.erase("quench.plan");
+    graph_.metadata["quench.quantize_by"] = name_of(by);
     return std::move(graph_);
   }
 
@@ -58,40 +49,44 @@ class ReferenceGraph {
 
   void rename(Node& node) {
     const FakeQuantSpec spec = fake_quant_spec(node);
-    if (spec.algorithm == "nnie") return rename_nnie(node);
     const QType type = qtype_of(node);
-    QUENCH_CHECK(type.scheme.is_int() && type.scheme.granularity() != Granularity::kGroup, node.where(), ": '",
+    const VendorOp& op = vendor_op(spec);
+    const bool has_grid = type.scheme.is_int() && type.scheme.granularity() != Granularity::kGroup;
+    QUENCH_CHECK(!op.op.empty() && (has_grid || op.layout == VendorLayout::kMagnitude), node.where(), ": '",
                  type.scheme.text(), "' has no node that vendors' tools read");
-    const NodeKind kind = kind_of(spec);
-    const std::string base = node.output().name();
-    const auto constant = [&](const char* what, const at::Tensor& tensor) {
-      return &graph_.add_constant(graph_.unique_name(concat(base, "_", what)), tensor);
-    };
-    std::vector<Value*> inputs = {
-        node.input(0), constant("scale", at::tensor(at::ArrayRef<float>(type.params.scale))),
-        constant("zero_point", at::tensor(at::ArrayRef<std::int32_t>(type.params.zero_point)))};
-    if (kind.range == RangeAs::kInputs) {
-      inputs.push_back(constant("quant_min", at::tensor(type.scheme.qmin(), at::kLong)));
-      inputs.push_back(constant("quant_max", at::tensor(type.scheme.qmax(), at::kLong)));
-    }
+    const std::vector<Value*> before = node.inputs();
+    graph_.set_inputs(node, inputs_of(node, type, op));
+    for (std::size_t slot = 1; slot < before.size(); ++slot)
+      if (before[slot]->uses().empty()) graph_.erase(*before[slot]);  // others may share it
     node.attrs.clear();
     node.metadata.clear();
-    if (kind.range == RangeAs::kAttributes) {
+    if (op.layout == VendorLayout::kCodesAsAttributes) {
       node.attrs["quant_min"] = std::int64_t{type.scheme.qmin()};
       node.attrs["quant_max"] = std::int64_t{type.scheme.qmax()};
     }
-    graph_.set_inputs(node, inputs);
-    graph_.set_op(node, concat(kVendorDomain, ".", kind.op));
+    const Options options = spec.options.checked(FakeQuantRegistry::instance().get(spec.algorithm).options, "");
+    for (const std::string& name : op.options) node.attrs[name] = options.number(name);
+    graph_.set_op(node, concat(kVendorDomain, ".", op.op));
   }
 
-  void rename_nnie(Node& node) {
-    const QType type = qtype_of(node);
-    Value& largest = graph_.add_constant(graph_.unique_name(node.output().name() + "_data_max"),
-                                         at::tensor(at::ArrayRef<float>(type.params.scale)));
-    node.attrs.clear();
-    node.metadata.clear();
-    graph_.set_inputs(node, {node.input(0), &largest});
-    graph_.set_op(node, concat(kVendorDomain, ".NNIEQuantize"));
+  std::vector<Value*> inputs_of(const Node& node, const QType& type, const VendorOp& op) {
+    const auto constant = [&](const char* what, const at::Tensor& tensor) {
+      return &graph_.add_constant(graph_.unique_name(concat(node.output().name(), "_", what)), tensor);
+    };
+    const at::Tensor scale = at::tensor(at::ArrayRef<float>(type.params.scale));
+    if (op.layout == VendorLayout::kMagnitude) return {node.input(0), constant("data_max", scale)};
+    std::vector<Value*> inputs = {
+        node.input(0), constant("scale", scale),
+        constant("zero_point", at::tensor(at::ArrayRef<std::int32_t>(type.params.zero_point)))};
+    if (op.layout != VendorLayout::kCodesAsInputs) return inputs;
+    if (!type.scheme.per_tensor()) inputs.push_back(constant("axis", at::tensor(axis_of(node, type), at::kLong)));
+    inputs.push_back(constant("quant_min", at::tensor(type.scheme.qmin(), at::kLong)));
+    inputs.push_back(constant("quant_max", at::tensor(type.scheme.qmax(), at::kLong)));
+    return inputs;
+  }
+
+  static int axis_of(const Node& node, const QType& type) {
+    return node.input(0)->has_rank() ? type.scheme.axis_of(node.input(0)->rank()) : type.scheme.axis();
   }
 
   Graph graph_;

@@ -2,7 +2,8 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
+#include <map>
+#include <set>
 
 #include "deploy/quantized.h"
 #include "passes/rewrite.h"
@@ -12,7 +13,14 @@
 namespace quench {
 namespace {
 
-void bake(Graph& graph, std::vector<StrippedTensor>& tensors) {
+// A tensor that was quantized, while names may still change.
+struct Found {
+  const Value* value;
+  Role role;
+  QType type;
+};
+
+void bake(Graph& graph, std::vector<Found>& found) {
   const std::map<std::string, at::Tensor> baked = baked_constants(graph);
   for (Node* node : bias_quantizers_of(graph)) replace_by_baked(graph, *node, baked.at(node->output().name()));
   for (Node* node : quantizers_of(graph)) {
@@ -20,11 +28,11 @@ void bake(Graph& graph, std::vector<StrippedTensor>& tensors) {
     const FakeQuantSpec spec = fake_quant_spec(*node);
     const QType type = qtype_of(*node);
     const Value& constant = replace_by_baked(graph, *node, baked.at(node->output().name()));
-    tensors.push_back({constant.name(), spec.role, type});
+    found.push_back({&constant, spec.role, type});
   }
 }
 
-void drop_activation_quantizers(Graph& graph, std::vector<StrippedTensor>& tensors) {
+void drop_activation_quantizers(Graph& graph, std::vector<Found>& found) {
   for (Node* node : quantizers_of(graph)) {
     const QType type = qtype_of(*node);
     Value& source = *node->input(0);
@@ -34,7 +42,7 @@ void drop_activation_quantizers(Graph& graph, std::vector<StrippedTensor>& tenso
       node->attrs.clear();
       node->metadata.clear();
     }
-    tensors.push_back({source.name(), Role::kActivation, type});
+    found.push_back({&source, Role::kActivation, type});
   }
 }
 
@@ -48,14 +56,11 @@ void drop_empty_pads(Graph& graph) {
 }
 
 // In order of the graph: inputs, then what each node reads for the first time or makes.
-std::vector<StrippedTensor> in_order(const Graph& graph, const std::vector<StrippedTensor>& tensors) {
-  std::vector<StrippedTensor> result;
+std::vector<const Value*> values_in_order(const Graph& graph) {
+  std::vector<const Value*> result;
+  std::set<const Value*> seen;
   const auto take = [&](const Value* value) {
-    if (!value) return;
-    const auto is_it = [&](const StrippedTensor& one) { return one.name == value->name(); };
-    if (std::any_of(result.begin(), result.end(), is_it)) return;
-    const auto found = std::find_if(tensors.begin(), tensors.end(), is_it);
-    if (found != tensors.end()) result.push_back(*found);
+    if (value && seen.insert(value).second) result.push_back(value);
   };
   for (const Value* input : graph.inputs()) take(input);
   for (const auto& node : graph.nodes()) {
@@ -63,6 +68,31 @@ std::vector<StrippedTensor> in_order(const Graph& graph, const std::vector<Strip
     for (const Value* output : node->outputs()) take(output);
   }
   return result;
+}
+
+std::vector<StrippedTensor> in_order(const Graph& graph, const std::map<std::string, StrippedTensor>& tensors) {
+  std::vector<StrippedTensor> result;
+  for (const Value* value : values_in_order(graph))
+    if (const auto at = tensors.find(value->name()); at != tensors.end()) result.push_back(at->second);
+  return result;
+}
+
+std::map<std::string, StrippedTensor> by_name(const std::vector<Found>& found) {
+  std::map<std::string, StrippedTensor> tensors;
+  for (const Found& one : found) tensors.try_emplace(one.value->name(), one.value->name(), one.role, one.type);
+  return tensors;
+}
+
+using HasRange = std::function<bool(const std::string&)>;
+
+// The first tensor with a range that stands for the node's input: behind it, and behind others that only move elements
+// about. Null where there is none.
+const Value* range_behind(const Node& node, const HasRange& has_range) {
+  static const std::set<std::string> movers = {"Flatten", "Resize", "Reshape"};
+  if (!movers.contains(node.op())) return nullptr;
+  if (has_range(node.output().name())) return &node.output();
+  const auto& uses = node.output().uses();
+  return uses.empty() || uses.front().slot != 0 ? nullptr : range_behind(*uses.front().node, has_range);
 }
 
 }  // namespace
@@ -88,14 +118,40 @@ Value& replace_by_baked(Graph& graph, Node& quantizer, const at::Tensor& value) 
 
 StrippedModel strip_quantizers(const Graph& ready) {
   StrippedModel model{ready, {}};
-  std::vector<StrippedTensor> tensors;
-  bake(model.graph, tensors);
-  drop_activation_quantizers(model.graph, tensors);
+  std::vector<Found> found;
   drop_empty_pads(model.graph);
+  bake(model.graph, found);
+  drop_activation_quantizers(model.graph, found);
+  const std::map<std::string, StrippedTensor> tensors = by_name(found);
   run_passes(model.graph, {"eliminate_dead"});
   model.graph.metadata.erase("quench.plan");  // it speaks of quantizers that are not there
   model.tensors = in_order(model.graph, tensors);
   return model;
+}
+
+void add_tensor(StrippedModel& model, StrippedTensor tensor) {
+  std::map<std::string, StrippedTensor> tensors;
+  for (const StrippedTensor& one : model.tensors) tensors.emplace(one.name, one);
+  const std::string name = tensor.name;
+  tensors.insert_or_assign(name, std::move(tensor));
+  model.tensors = in_order(model.graph, tensors);
+}
+
+std::map<std::string, std::string> ranges_found_behind(const Graph& graph, const HasRange& has_range) {
+  std::map<std::string, std::string> found;
+  for (const auto& node : graph.nodes())
+    if (const Value* behind = range_behind(*node, has_range); behind && !has_range(node->input(0)->name()))
+      found[node->input(0)->name()] = behind->name();
+  return found;
+}
+
+void pass_ranges_back(StrippedModel& model) {
+  for (const auto& [to, from] :
+       ranges_found_behind(model.graph, [&](const std::string& name) { return model.find(name) != nullptr; })) {
+    StrippedTensor copy = *model.find(from);
+    copy.name = to;
+    add_tensor(model, std::move(copy));
+  }
 }
 
 }  // namespace quench

@@ -1,6 +1,8 @@
 // A model without its quantizers, for targets that read ranges from a file beside it.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,13 @@ struct StrippedModel {
 };
 
 StrippedModel strip_quantizers(const Graph& ready);
+
+// In its place in the order; in the place of another of that name.
+void add_tensor(StrippedModel& model, StrippedTensor tensor);
+// The inputs of Flatten, Resize and Reshape that have no range; for each the tensor downstream whose range it takes.
+std::map<std::string, std::string> ranges_found_behind(const Graph& graph,
+                                                       const std::function<bool(const std::string&)>& has_range);
+void pass_ranges_back(StrippedModel& model);  // adds them
 
 // The constant `value` in the place of what the quantizer of a constant gives; under the constant's own name where
 // nobody else reads that. For exporters that bake.

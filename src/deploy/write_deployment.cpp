@@ -62,7 +62,14 @@ void write_one(const DeployFile& file, const fs::path& path) {
   export_onnx(file.model, path.string(), options);
 }
 
-void move_all(const fs::path& from, const fs::path& to) {
+void check_free(const fs::path& path, bool force) {
+  QUENCH_CHECK(!fs::is_directory(path), "'", path.string(), "' is a folder, where a file is to be written");
+  QUENCH_CHECK(force || !fs::exists(path), "'", path.string(), "' is there already; it is replaced with --force only");
+}
+
+// Looks at all before it moves the first; a model may have brought a second file, with its tensors.
+void move_all(const fs::path& from, const fs::path& to, bool force) {
+  for (const auto& entry : fs::directory_iterator(from)) check_free(to / entry.path().filename(), force);
   for (const auto& entry : fs::directory_iterator(from)) fs::rename(entry.path(), to / entry.path().filename());
 }
 
@@ -70,14 +77,11 @@ void move_all(const fs::path& from, const fs::path& to) {
 
 void write_deployment(const Deployment& deployment, const std::string& folder, bool force) {
   const fs::path target = folder;
-  if (!force)
-    for (const DeployFile& file : deployment.files)
-      QUENCH_CHECK(!fs::exists(target / file.name), "'", (target / file.name).string(),
-                   "' is there already; it is replaced with --force only");
+  for (const DeployFile& file : deployment.files) check_free(target / file.name, force);
   TargetFolder made(target);
   const StagingFolder staging(target);
   for (const DeployFile& file : deployment.files) write_one(file, staging.path() / file.name);
-  move_all(staging.path(), target);
+  move_all(staging.path(), target, force);
   made.keep();
 }
 

@@ -6,6 +6,7 @@
 #include "quench/error.h"
 #include "quench/fake_quant.h"
 #include "quench/gradient.h"
+#include "quench/vendor_node.h"
 
 namespace quench {
 namespace {
@@ -35,6 +36,9 @@ QUENCH_REGISTER_ITEM(FakeQuantEntry, "dsq", "a soft staircase whose slope is the
                         return std::make_unique<Dsq>(spec);
                       },
                       .options = {{"alpha", 0.4, "how far the soft staircase is from the hard one"}}})
+QUENCH_REGISTER_ITEM(VendorNode, "dsq", "a soft staircase",
+                     {{"FakeQuantizeDSQPertensor", VendorLayout::kCodesAsAttributes, {"alpha"}},
+                      {"FakeQuantizeDSQPerchannel", VendorLayout::kCodesAsAttributes, {"alpha"}}})
 
 }  // namespace
 }  // namespace quench

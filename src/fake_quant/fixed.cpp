@@ -5,6 +5,7 @@
 #include "kernels/layout.h"
 #include "quench/fake_quant.h"
 #include "quench/gradient.h"
+#include "quench/vendor_node.h"
 
 namespace quench {
 namespace {
@@ -46,6 +47,7 @@ QUENCH_REGISTER_ITEM(FakeQuantEntry, "fixed", "scale and zero point from the obs
                         return std::make_unique<Fixed>(spec);
                       },
                       .formats = {Format::kInt, Format::kE4M3Fn, Format::kE5M2}})
+QUENCH_REGISTER_ITEM(VendorNode, "fixed", "a plain grid", {{"FixedPerTensorAffine"}, {"FixedPerChannelAffine"}})
 
 }  // namespace
 }  // namespace quench

@@ -11,6 +11,7 @@
 #include "kernels/affine.h"
 #include "quench/fake_quant.h"
 #include "quench/gradient.h"
+#include "quench/vendor_node.h"
 
 namespace quench {
 namespace {
@@ -69,6 +70,11 @@ QUENCH_REGISTER_ITEM(FakeQuantEntry, "lsq", "the scale learns (LSQ)",
                      {.make = make, .options = kOptions, .learns_scale = true})
 QUENCH_REGISTER_ITEM(FakeQuantEntry, "lsq_plus", "scale and zero point learn (LSQ+)",
                      {.make = make_plus, .options = kOptions, .learns_scale = true, .learns_zero_point = true})
+
+const VendorNode kVendorNode = {{"LearnablePerTensorAffine", VendorLayout::kCodesAsInputs},
+                                {"FakeQuantizeLearnablePerchannelAffine", VendorLayout::kCodesAsAttributes}};
+QUENCH_REGISTER_ITEM(VendorNode, "lsq", "a scale that learns", (kVendorNode))
+QUENCH_REGISTER_ITEM(VendorNode, "lsq_plus", "a scale and a zero point that learn", (kVendorNode))
 
 }  // namespace
 }  // namespace quench

@@ -4,6 +4,7 @@
 
 #include "quench/fake_quant.h"
 #include "quench/gradient.h"
+#include "quench/vendor_node.h"
 
 namespace quench {
 namespace {
@@ -45,6 +46,7 @@ QUENCH_REGISTER_ITEM(FakeQuantEntry, "nnie", "logarithmic codes, 16 to an octave
                       },
                       .per_channel = false,
                       .formats = {Format::kLog}})
+QUENCH_REGISTER_ITEM(VendorNode, "nnie", "greatest magnitude", {{"NNIEQuantize", VendorLayout::kMagnitude}, {}})
 
 }  // namespace
 }  // namespace quench

@@ -7,6 +7,7 @@
 #include "quench/error.h"
 #include "quench/fake_quant.h"
 #include "quench/gradient.h"
+#include "quench/vendor_node.h"
 
 namespace quench {
 namespace {
@@ -45,6 +46,9 @@ QUENCH_REGISTER_ITEM(FakeQuantEntry, "qdrop", "quantizes at random while reconst
                       .options = {{"prob", 1.0, "probability that an element is quantized; 1: no drop"}},
                       .learns_scale = true,
                       .for_weights = false})
+QUENCH_REGISTER_ITEM(VendorNode, "qdrop", "a scale that learns",
+                     {{"LearnablePerTensorAffine"},
+                      {"FakeQuantizeLearnablePerchannelAffine", VendorLayout::kCodesAsAttributes}})
 
 }  // namespace
 }  // namespace quench

@@ -12,6 +12,7 @@
 #include "quench/error.h"
 #include "quench/fake_quant.h"
 #include "quench/gradient.h"
+#include "quench/vendor_node.h"
 
 namespace quench {
 namespace {
@@ -88,6 +89,8 @@ QUENCH_REGISTER_ITEM(
        return {{"log2_t", ParamShape::kScalar, true, 0.0}};
      },
      .per_channel = false})
+QUENCH_REGISTER_ITEM(VendorNode, "tqt", "power-of-two steps",
+                     {{"FakeQuantizeTqtAffine", VendorLayout::kCodesAsAttributes}, {}})
 
 }  // namespace
 }  // namespace quench

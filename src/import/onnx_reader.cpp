@@ -16,6 +16,7 @@
 #include "import/onnx_functions.h"
 #include "import/onnx_graph.h"
 #include "import/upgrade.h"
+#include "import/vendor_quantizers.h"
 #include "quench/error.h"
 #include "quench/import.h"
 
@@ -71,6 +72,7 @@ Graph import_message(ModelProto& model, const ExternalData& external, const Impo
   check_format(graph);
   const DeclaredTypes declared = declared_types(graph);
   upgrade_graph(graph, opsets);
+  read_vendor_quantizers(graph);
   finish_import(graph, declared, options);
   return graph;
 }

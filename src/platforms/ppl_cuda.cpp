@@ -14,7 +14,7 @@ Platform ppl_cuda() {
   platform.activation.scheme = QScheme::parse("uint8 affine tensor").spec();
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
-  platform.product = "range_json";
+  platform.product = "ppl_cuda";
   platform.annotate = annotate_inputs_and_outputs;
   platform.refuses = refuses;
   return platform;

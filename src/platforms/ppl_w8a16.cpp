@@ -15,7 +15,7 @@ Platform ppl_w8a16() {
   platform.activation.observer = "ema_min_max";
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
-  platform.product = "range_json";
+  platform.product = "ppl";
   platform.annotate = annotate_inputs_and_outputs;
   platform.refuses = refuses;
   return platform;

@@ -18,7 +18,7 @@ Platform snpe() {
   platform.activation.observer = "ema_min_max";
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
-  platform.product = "range_json";
+  platform.product = "snpe";
   platform.annotate = annotate_inputs_and_outputs;
   platform.refuses = refuses;
   return platform;

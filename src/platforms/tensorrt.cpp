@@ -18,7 +18,7 @@ Platform tensorrt() {
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.options = {{"fuse_residual_add", 0.0, "leaves the operand of an Add that comes from a plain Conv or Gemm"}};
-  platform.product = "range_json";
+  platform.product = "tensorrt";
   platform.annotate = annotate_inputs;
   platform.refuses = refuses;
   return platform;

@@ -50,7 +50,7 @@ Platform vitis() {
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.refine = refine;
-  platform.product = "range_json";
+  platform.product = "vitis";
   platform.annotate = annotate;
   platform.refuses = refuses;
   return platform;

@@ -1,0 +1,65 @@
+#include "deploy/strip.h"
+
+#include <gtest/gtest.h>
+
+#include "deploy/ranged_graph.h"
+#include "deploy/ready.h"
+
+namespace quench {
+namespace {
+
+constexpr const char* kInt8 = "int8 symmetric tensor";
+
+std::string names_of(const StrippedModel& model) {
+  std::string names;
+  for (const StrippedTensor& tensor : model.tensors) names += tensor.name + " ";
+  return names;
+}
+
+TEST(Strip, TensorsInOrderOfTheGraph) {
+  const StrippedModel model = strip_quantizers(ready_for_deployment(ranged_net(kInt8, kInt8)));
+  EXPECT_EQ(names_of(model), "x w relu flat v y ");
+  EXPECT_EQ(model.find("w")->role, Role::kWeight);
+  EXPECT_EQ(model.find("pool"), nullptr);
+  EXPECT_FALSE(model.graph.metadata.contains("quench.plan"));
+}
+
+// A Pad of nothing goes, and the range of what it gave is that of what it read.
+TEST(Strip, EmptyPads) {
+  Graph graph = plain_net();
+  Node& conv = *graph.find_node("conv");
+  Value& pads = graph.add_constant("pads", at::zeros({8}, at::kLong));
+  Node& pad = graph.insert_before(conv, "Pad", "pad", {conv.input(0), &pads});
+  graph.set_input(conv, 0, &pad.output());
+  run_passes(graph, {"infer_shapes"});
+  quantize(graph, "pad", kInt8, {{0.5F}, {0}});
+  const StrippedModel model = strip_quantizers(ready_for_deployment(graph));
+  EXPECT_EQ(names_of(model), "x ");
+  EXPECT_FALSE(model.graph.find_node("pad"));
+}
+
+// An output that is an input keeps both names.
+TEST(Strip, AnInputThatIsAnOutput) {
+  Graph graph = plain_net();
+  graph.add_output(*graph.inputs()[0]);
+  quantize(graph, "x", kInt8, {{0.5F}, {0}});
+  const StrippedModel model = strip_quantizers(ready_for_deployment(graph));
+  EXPECT_EQ(names_of(model), "x ");
+  EXPECT_EQ(model.graph.outputs()[1]->producer()->op(), "Identity");
+}
+
+TEST(Strip, RangesFoundBehindMovers) {
+  Graph graph = plain_net();
+  Node& fc = *graph.find_node("fc");
+  Value& shape = graph.add_constant("shape", at::tensor({0, 2}, at::kLong));
+  Node& reshape = graph.insert_before(fc, "Reshape", "reshape", {fc.input(0), &shape});
+  graph.set_input(fc, 0, &reshape.output());
+  run_passes(graph, {"infer_shapes"});
+  quantize(graph, "reshape", kInt8, {{0.5F}, {0}});
+  StrippedModel model = strip_quantizers(ready_for_deployment(graph));
+  pass_ranges_back(model);
+  EXPECT_EQ(names_of(model), "pool flat reshape ");  // through two; no further than what averages
+}
+
+}  // namespace
+}  // namespace quench
