@@ -20,7 +20,7 @@ struct RuntimeEntry {
   std::string script;      // in tools/runners: .py for Python, .mjs for Node
   std::string rule;        // how it requantizes: a name of quant/requantize.h
   double bound = 0.0;      // the share of codes that may differ from that rule, each by one
-  bool fuses_add = false;  // a Conv takes the Add behind it in, and the quantizer between them goes
+  bool fuses_add = false;  // a Conv takes the Add behind it in, and what is between them is not rounded
 };
 using RuntimeRegistry = Registry<RuntimeEntry>;
 

@@ -35,7 +35,9 @@ std::string tensor_table(const VerifyResult& result) {
       rows.push_back({tensor.name, tensor.layer, tensor.exact ? "integers" : "float", differences(tensor.local),
                       differences(tensor.whole)});
   if (rows.empty()) return "";
-  return "\n" + table_text({{"codes", 40}, {"made by", 40}, {"in"}, {"local", 40}, {"end to end", 40}}, rows) + "\n";
+  return "\n" +
+         table_text({{"codes", 40}, {"made by", 40}, {"recomputed in"}, {"local", 40}, {"end to end", 40}}, rows) +
+         "\n";
 }
 
 std::string share_text(double share) { return share == 0.0 ? "none" : concat(share, " of the codes, each by one"); }

@@ -1,5 +1,7 @@
 #include "verify/deployed_model.h"
 
+#include <ATen/ATen.h>
+
 #include <filesystem>
 #include <map>
 
@@ -56,6 +58,28 @@ void find_taps(DeployedModel& model) {
   }
 }
 
+// Between a Conv and the Add that alone reads it.
+Node* fused_quantizer(const Value& operand) {
+  Node* quantizer = operand.producer();
+  if (!is_quantizer(quantizer) || !only_user(operand) || !only_user(*quantizer->input(0))) return nullptr;
+  const Node* conv = quantizer->input(0)->producer();
+  return conv && conv->op() == "Conv" && fake_quant_spec(*quantizer).scheme.per_tensor() ? quantizer : nullptr;
+}
+
+// A Clip to its range in the place of the quantizer.
+void clip_only(Graph& graph, Node& quantizer) {
+  Value& source = *quantizer.input(0);
+  const QType type = qtype_of(quantizer);
+  const auto bound = [&](int code, const char* which) {
+    const float value = static_cast<float>(code - type.params.zero_point[0]) * type.params.scale[0];
+    return &graph.add_constant(graph.unique_name(source.name() + which), at::full({}, value));
+  };
+  Node& clip = graph.insert_before(quantizer, "Clip", graph.unique_name(source.name() + "_clipped"),
+                                   {&source, bound(type.scheme.qmin(), "_min"), bound(type.scheme.qmax(), "_max")});
+  clip.output().set_type(source.type());
+  bypass(graph, quantizer, clip.output());
+}
+
 }  // namespace
 
 std::string deployed_file(const std::string& file_or_folder) {
@@ -93,14 +117,17 @@ Graph tapped(const DeployedModel& model) {
   return graph;
 }
 
-Graph without_fused_quantizers(const Graph& simulated) {
+Graph without_fused_rounding(const Graph& simulated) {
   Graph graph(simulated);
-  for (Node* quantizer : quantizers_of(graph)) {
-    const Node* conv = quantizer->input(0)->producer();
-    const Node* add = only_user(quantizer->output());
-    if (!conv || conv->op() != "Conv" || !add || add->op() != "Add" || !only_user(*quantizer->input(0))) continue;
-    bypass(graph, *quantizer, *quantizer->input(0));
-  }
+  std::vector<Node*> adds;
+  for (const auto& node : graph.nodes())
+    if (node->op() == "Add") adds.push_back(node.get());
+  for (const Node* add : adds)
+    for (const int slot : {0, 1})
+      if (Node* quantizer = fused_quantizer(*add->input(slot))) {
+        clip_only(graph, *quantizer);
+        break;  // one of the two sides is computed with the Add, the first that can be
+      }
   return graph;
 }
 

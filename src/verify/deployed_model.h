@@ -26,7 +26,8 @@ DeployedModel read_deployed(const std::string& path);
 // The file's graph with the codes of every tap among its outputs.
 Graph tapped(const DeployedModel& model);
 
-// The simulation of a runtime that computes Conv + Add in one kernel: the quantizer between the two is gone.
-Graph without_fused_quantizers(const Graph& simulated);
+// The simulation of a runtime that computes Conv + Add in one kernel: of the quantizer between the two only the
+// clipping is left (OpenVINO, measured: it does not round there).
+Graph without_fused_rounding(const Graph& simulated);
 
 }  // namespace quench

@@ -34,7 +34,7 @@ std::int64_t elements_of(const Value& value) {
 
 // The simulation of what runs, in its fastest form.
 Graph simulation_of(const DeployedModel& model, bool fuses_add) {
-  Graph graph = fuses_add ? without_fused_quantizers(model.simulated) : model.simulated;
+  Graph graph = fuses_add ? without_fused_rounding(model.simulated) : model.simulated;
   run_passes(graph, inference_passes());
   return graph;
 }

@@ -35,6 +35,23 @@ def missing(package):
          f"environment that has it, and QUENCH_PYTHON=.../bin/python names another one", 2)
 
 
+def with_batch(path, shapes):
+    """The model of `path` (of the package onnx) with its batch fixed, at its own or at that of `shapes`; and the batch."""
+    import onnx
+    model = onnx.load(path)
+    constants = {tensor.name for tensor in model.graph.initializer}
+    inputs = [value for value in model.graph.input if value.name not in constants]
+    first = inputs[0].type.tensor_type.shape.dim[0]
+    symbol, batch = first.dim_param, first.dim_value or shapes[inputs[0].name][0]
+    for value in [*inputs, *model.graph.output, *model.graph.value_info]:
+        for dim in value.type.tensor_type.shape.dim:
+            if symbol and dim.dim_param == symbol:
+                dim.dim_value = batch
+    for value in inputs:
+        value.type.tensor_type.shape.dim[0].dim_value = batch
+    return model, batch
+
+
 def main(load):
     """`load(path, shapes)` gives (batch or None, run); run(feeds, names or None) gives {name: array} for one slice of the
     items. `shapes` are those of a slice; a runtime that compiles for them takes shapes[name][0] for its batch."""
