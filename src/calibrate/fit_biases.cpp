@@ -6,6 +6,7 @@
 #include "quench/error.h"
 #include "quench/executor.h"
 #include "quench/fake_quant.h"
+#include "quench/plan.h"
 
 namespace quench {
 namespace {
@@ -23,14 +24,26 @@ const Node* quantizer_with(const Graph& graph, const Value* scale) {
   return nullptr;
 }
 
-std::string line_about(const Node& quantizer, const RaisedScales& raised) {
+std::string channels_text(const RaisedScales& raised) {
+  if (raised.scale.size() == 1) return "its one scale";
   std::string channels;
-  for (const std::size_t channel : raised.channels) channels += concat(channels.empty() ? "" : ", ", channel);
-  const bool one = raised.scale.size() == 1;
-  return concat("'", quantizer.input(0)->name(), "': ", one ? "its one scale" : "channels " + channels);
+  for (const std::size_t channel : raised.channels) channels += concat(channels.empty() ? "channels " : ", ", channel);
+  return channels;
 }
 
-std::string fit_bias(const Graph& graph, const Node& bias, Executor& executor) {
+// The plan says so too: who reads it must not wonder where a scale came from.
+void note_in_plan(Graph& graph, const std::string& weight, const std::string& what) {
+  const auto text = graph.metadata.find("quench.plan");
+  if (text == graph.metadata.end()) return;
+  QuantPlan plan = plan_from_yaml(text->second);
+  const std::string note = "raised so that the int32 bias fits";
+  for (PlanEntry& entry : plan.entries)
+    if (entry.value == weight && entry.rule.find(note) == std::string::npos)
+      entry.rule += concat("; ", what, " ", note);
+  text->second = to_yaml(plan);
+}
+
+std::string fit_bias(Graph& graph, const Node& bias, Executor& executor) {
   const Node* weight = quantizer_with(graph, bias.input(2));
   QUENCH_CHECK(weight, "its weight's scale belongs to no quantizer");
   const std::string& name = bias.input(0)->name();
@@ -46,7 +59,8 @@ std::string fit_bias(const Graph& graph, const Node& bias, Executor& executor) {
   if (raised.channels.empty()) return "";
   params.scale = raised.scale;
   make_fake_quant(spec)->accept(params, tensors);
-  return line_about(*weight, raised);
+  note_in_plan(graph, weight->input(0)->name(), channels_text(raised));
+  return concat("'", weight->input(0)->name(), "': ", channels_text(raised));
 }
 
 }  // namespace

@@ -213,7 +213,10 @@ void quantize(const QuantizeJob& job, const CommonOptions& common) {
   });
   if (job.dry_run) return print_need(job, record, graph, common.json);
   stages.run("insert", [&] { insert_plan(job, *record.plan, graph); });
-  stages.run("calibrate", [&] { record.calibration = calibrate_graph(job, *data.calib, graph, common); });
+  stages.run("calibrate", [&] {
+    record.calibration = calibrate_graph(job, *data.calib, graph, common);
+    record.plan = plan_from_yaml(graph.metadata.at("quench.plan"));  // with the scales that were raised
+  });
   if (job.config.bias_correction.value_or(BiasCorrection::kNone) != BiasCorrection::kNone)
     stages.run("correct_biases", [&] { correct_graph(job, *data.calib, graph, record, common); });
   if (data.eval)

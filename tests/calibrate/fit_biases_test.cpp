@@ -35,6 +35,14 @@ TEST(FitBiases, RaisesTheScaleOfTheChannelAlone) {
     EXPECT_EQ(scale[channel], params_of(plain, "w1").scale[channel]) << channel;
 }
 
+TEST(FitBiases, ThePlanSaysSo) {
+  Graph graph = with_tiny_channel();
+  calibrate(graph, TensorData(images()));
+  const QuantPlan plan = plan_from_yaml(graph.metadata.at("quench.plan"));
+  EXPECT_EQ(plan.find("w1")->rule, "; channels 2 raised so that the int32 bias fits");
+  EXPECT_EQ(plan.find("w2")->rule, "");
+}
+
 TEST(FitBiases, ChangesNothingTheSecondTime) {
   Graph graph = with_tiny_channel();
   calibrate(graph, TensorData(images()));
