@@ -114,9 +114,10 @@ class StpuRanges {
   }
 
   void pass_concats_back() {
-    for (const auto& node : graph().nodes())
-      if (node->op() == "Concat")
-        for (const Value* input : node->inputs()) copy_range(node->output(), *input);
+    const auto& nodes = graph().nodes();
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node)  // one may join what another has joined
+      if ((*node)->op() == "Concat")
+        for (const Value* input : (*node)->inputs()) copy_range((*node)->output(), *input);
   }
 
   void fix_sigmoids() {

@@ -89,6 +89,7 @@ TEST_F(Deploy, AFolderInTheWay) {
 
 TEST_F(Deploy, AFolderThatCannotBeMade) {
   expect_refused(quench_run({"deploy", model(), "-o", "/proc/files"}), "/proc/files");
+  expect_refused(quench_run({"deploy", model(), "-o", "/proc"}), "no files can be made in '/proc'");
   std::ofstream(out()) << "a file";
   expect_refused(run(), "is there and is no folder");
   EXPECT_EQ(read_text(out()), "a file");

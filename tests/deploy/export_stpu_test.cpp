@@ -85,6 +85,19 @@ TEST(ExportStpu, ConcatSigmoidAndResize) {
   EXPECT_EQ(minmax_of(graph), expected);
 }
 
+TEST(ExportStpu, ConcatOfConcat) {
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {1, 1, 2, 2}));
+  Value& side = graph.add("Exp", "side", {&x}).output();
+  Node& inner = graph.add("Concat", "inner", {&x, &side});
+  Node& outer = graph.add("Concat", "outer", {&inner.output(), &side}, std::vector<std::string>{"y"});
+  for (Node* node : {&inner, &outer}) node->attrs["axis"] = std::int64_t{1};
+  graph.add_output(outer.output());
+  run_passes(graph, {"infer_shapes"});
+  quantize(graph, "y", kInt8, {{2.0F}, {0}});
+  for (const char* name : {"x", "side", "inner", "y"}) EXPECT_EQ(minmax_of(graph)[name], range(254.0)) << name;
+}
+
 // K of a transposed convolution: the channels that it reads, by the elements of its kernel: 2 * 4.
 // sqrt(8) * 127 * 127 = 45619: 127 + 15 - 10.
 TEST(ExportStpu, ConvTranspose) {
