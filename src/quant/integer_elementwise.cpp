@@ -104,7 +104,22 @@ at::Tensor integer_mul(const QTensor& a, const QTensor& b, const Output& y) {
                      y.type.scheme);
 }
 
+namespace {
+
+// OpenVINO quantizes by an interval, n steps wide, that it has divided by x's scale before (measured: of 256 codes
+// those that lie on a tie fall as this multiplier says, and not as s_x / s_y does).
+at::Tensor requantize_by_interval(const QTensor& x, const Output& y) {
+  const OutputCodes codes = output_codes(y.type, y.arithmetic, y.clip);
+  const auto steps = static_cast<float>(y.type.scheme.levels() - 1);
+  const float multiplier = steps / ((steps * codes.scale) / tensor_scale(x));
+  return apply(centered(x), at::zeros({}), y.type.scheme,
+               [&](Codes u, Codes) { return codes.nearest_shifted(static_cast<float>(u) * multiplier); });
+}
+
+}  // namespace
+
 at::Tensor integer_requantize(const QTensor& x, const Output& y) {
+  if (y.arithmetic.rule == Requantize::kAffine) return requantize_by_interval(x, y);
   // ONNX Runtime dequantizes and quantizes, by table (measured).
   Arithmetic arithmetic = y.arithmetic;
   if (arithmetic.rule == Requantize::kMlas) arithmetic.rule = Requantize::kFloat;

@@ -123,6 +123,14 @@ TEST(IntegerRequantize, DividesUnderMlas) {
   EXPECT_GT(moved, 0);  // a product with s_x/s_y would be another rule
 }
 
+// OpenVINO 2026.4.1 on scales of SqueezeNet's second Concat, which put 14 * s_x / s_y a hundred-millionth above 15.5.
+TEST(IntegerRequantize, DividesTheIntervalUnderAffine) {
+  const QType x = type_of("uint8 affine tensor", 0.15012904F), y = type_of("uint8 affine tensor", 0.13560042F);
+  const at::Tensor codes = at::tensor({14, 42, 98, 154, 182, 210}, at::kByte);
+  const at::Tensor expected = at::tensor({16, 47, 109, 171, 202, 233}, at::kByte);
+  EXPECT_TRUE(integer_requantize({codes, x}, {y, {Requantize::kAffine}, {}}).equal(expected));
+}
+
 TEST(IntegerClip, ClampsCodesAsValues) {
   const at::Tensor codes = at::arange(256).to(at::kByte);
   for (const Clip clip : {Clip{0.0F, INFINITY}, Clip{0.0F, 2.0F}, Clip{-1.0F, 1.0F}}) {

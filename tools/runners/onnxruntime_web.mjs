@@ -26,10 +26,10 @@ async function runtime() {
 }
 
 function parse(words) {
-  const tensors = words.indexOf("--tensors");
-  const names = tensors < 0 ? null : words.splice(tensors, 2)[1].split(",");
-  if (words.length !== 3) stop("usage: onnxruntime_web.mjs MODEL INPUTS.npz OUTPUTS.npz [--tensors a,b,c]");
-  return { model: words[0], inputs: words[1], outputs: words[2], names };
+  const option = (name) => words.includes(name) ? words.splice(words.indexOf(name), 2)[1] : null;
+  const names = option("--tensors")?.split(","), seconds = Number(option("--time") || 0);
+  if (words.length !== 3) stop("usage: onnxruntime_web.mjs MODEL INPUTS.npz OUTPUTS.npz [--tensors a,b,c] [--time S]");
+  return { model: words[0], inputs: words[1], outputs: words[2], names, seconds };
 }
 
 // Items first ... end of an array, filled up with the last one to `count`.
@@ -53,6 +53,17 @@ function join(parts) {
   return { type: parts[0].type, shape: [items, ...parts[0].shape.slice(1)], data };
 }
 
+// {"items": of one run, "seconds": of the fastest}
+async function printTime(run, items, seconds) {
+  let best = Infinity;
+  for (const end = performance.now() + 1000 * seconds; performance.now() < end;) {
+    const start = performance.now();
+    await run();
+    best = Math.min(best, performance.now() - start);
+  }
+  console.log(JSON.stringify({ items, seconds: best / 1000 }));
+}
+
 async function main() {
   const job = parse(process.argv.slice(2));
   const ort = await runtime();
@@ -70,6 +81,7 @@ async function main() {
       tensors[name] = new ort.Tensor(part.type, part.data, part.shape);
     }
     const found = await session.run(tensors, names);
+    if (at === 0 && job.seconds) await printTime(() => session.run(tensors, names), end - at, job.seconds);
     for (const name of names)
       (parts[name] ??= []).push({ type: found[name].type, shape: found[name].dims, data: found[name].data, items: end - at });
   }

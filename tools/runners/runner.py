@@ -52,6 +52,17 @@ def with_batch(path, shapes):
     return model, batch
 
 
+def print_time(run, items, seconds):
+    """{"items": of one run, "seconds": of the fastest}"""
+    import json, time
+    best, end = float("inf"), time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        start = time.perf_counter()
+        run()
+        best = min(best, time.perf_counter() - start)
+    print(json.dumps({"items": items, "seconds": best}))
+
+
 def main(load):
     """`load(path, shapes)` gives (batch or None, run); run(feeds, names or None) gives {name: array} for one slice of the
     items. `shapes` are those of a slice; a runtime that compiles for them takes shapes[name][0] for its batch."""
@@ -61,6 +72,7 @@ def main(load):
     parser.add_argument("inputs")
     parser.add_argument("outputs")
     parser.add_argument("--tensors", help="outputs of the model, by name, with commas between (default: all)")
+    parser.add_argument("--time", type=float, help="seconds to repeat the first slice for; prints the fastest run, as JSON")
     arguments = parser.parse_args()
     import numpy
     names = arguments.tensors.split(",") if arguments.tensors else None
@@ -78,4 +90,7 @@ def main(load):
     for name in names or []:
         if name not in parts[0]:
             stop(f"the model has no output '{name}'; it has {', '.join(parts[0])}")
+    if arguments.time:
+        first = {name: array[:batch or SLICE] for name, array in feeds.items()}
+        print_time(lambda: run(first, names), len(next(iter(first.values()))), arguments.time)
     numpy.savez(arguments.outputs, **{name: numpy.concatenate([part[name] for part in parts]) for name in parts[0]})
