@@ -62,7 +62,10 @@ class QdqGraph {
 
   bool by_quantizer() const { return style_.names == QdqStyle::Names::kQuantizer; }
   std::string base_name(const Node& quantizer) const {
-    return by_quantizer() ? quantizer.name() : quantizer.input(0)->name();
+    if (by_quantizer()) return quantizer.name();
+    const Value& source = *quantizer.input(0);
+    if (style_.names == QdqStyle::Names::kTensor || source.is_constant()) return source.name();
+    return source.producer() ? source.producer()->name() : "input";
   }
 
   // Quantizers with the same tensors (shared scales) have the same constants in the file.

@@ -30,7 +30,7 @@ class ReferenceGraph {
     QuantizeBy by = QuantizeBy::kReciprocal;  // of activations; weights lie on their grids
     for (Node* node : bias_quantizers_of(graph_)) replace_by_baked(graph_, *node, baked.at(node->output().name()));
     for (Node* node : quantizers_of(graph_)) {
-      if (node->input(0)->is_constant()) bake_source(*node, baked.at(node->output().name()));
+      if (node->input(0)->is_constant()) bake_source(graph_, *node, baked.at(node->output().name()));
       by = fake_quant_spec(*node).by;
       rename(*node);
     }
@@ -40,13 +40,6 @@ class ReferenceGraph {
   }
 
  private:
-  // Quantizing it again gives the same codes, by whichever algorithm it was rounded.
-  void bake_source(Node& node, const at::Tensor& baked) {
-    Value& source = *node.input(0);
-    if (source.uses().size() == 1) return graph_.set_tensor(source, baked);
-    graph_.set_input(node, 0, &graph_.add_constant(graph_.unique_name(source.name() + "_quantized"), baked));
-  }
-
   void rename(Node& node) {
     const FakeQuantSpec spec = fake_quant_spec(node);
     const QType type = qtype_of(node);

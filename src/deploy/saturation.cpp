@@ -2,8 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include <limits>
-
+#include "deploy/clamp.h"
 #include "deploy/quantized.h"
 #include "passes/rewrite.h"
 
@@ -11,31 +10,6 @@ namespace quench {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-struct Clamp {
-  float low = -kInfinity, high = kInfinity;
-  bool known = true;
-};
-
-float bound_of(const Node& clip, int slot, float none, bool& known) {
-  const Value* value = clip.input(slot);
-  if (!value) return none;
-  known = known && value->is_constant();
-  return value->is_constant() ? value->tensor().item<float>() : none;
-}
-
-Clamp clamp_of(const Node& node) {
-  Clamp clamp;
-  if (node.op() == "Relu") {
-    clamp.low = 0.0F;
-  } else if (node.op() == "Clip") {
-    clamp.low = bound_of(node, 1, clamp.low, clamp.known);
-    clamp.high = bound_of(node, 2, clamp.high, clamp.known);
-  } else {
-    clamp.known = false;
-  }
-  return clamp;
-}
 
 // Rounding is monotone: what lies beyond an end of the clamp gets the code of that end, with the clamp; the last code,
 // without. So the two must be the same.

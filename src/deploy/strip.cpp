@@ -46,15 +46,6 @@ void drop_activation_quantizers(Graph& graph, std::vector<Found>& found) {
   }
 }
 
-void drop_empty_pads(Graph& graph) {
-  std::vector<Node*> pads;
-  for (const auto& node : graph.nodes())
-    if (node->op() == "Pad" && node->input(1) && node->input(1)->is_constant() &&
-        !node->input(1)->tensor().any().item<bool>())
-      pads.push_back(node.get());
-  for (Node* pad : pads) bypass(graph, *pad, *pad->input(0));
-}
-
 // In order of the graph: inputs, then what each node reads for the first time or makes.
 std::vector<const Value*> values_in_order(const Graph& graph) {
   std::vector<const Value*> result;
@@ -114,6 +105,21 @@ Value& replace_by_baked(Graph& graph, Node& quantizer, const at::Tensor& value) 
     graph.rename(constant, name);
   }
   return constant;
+}
+
+void bake_source(Graph& graph, Node& quantizer, const at::Tensor& value) {
+  Value& source = *quantizer.input(0);
+  if (source.uses().size() == 1 && !source.is_graph_output()) return graph.set_tensor(source, value);
+  graph.set_input(quantizer, 0, &graph.add_constant(graph.unique_name(source.name() + "_quantized"), value));
+}
+
+void drop_empty_pads(Graph& graph) {
+  std::vector<Node*> pads;
+  for (const auto& node : graph.nodes())
+    if (node->op() == "Pad" && node->input(1) && node->input(1)->is_constant() &&
+        !node->input(1)->tensor().any().item<bool>())
+      pads.push_back(node.get());
+  for (Node* pad : pads) bypass(graph, *pad, *pad->input(0));
 }
 
 StrippedModel strip_quantizers(const Graph& ready) {

@@ -17,7 +17,7 @@ Platform qdq() {
   platform.activation.observer = "ema_min_max";
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
-  platform.product = "qdq";
+  platform.product = "mqbench_qdq";
   platform.annotate = annotate_inputs;
   platform.refuses = refuses;
   return platform;

@@ -1,0 +1,15 @@
+// Files that several exporters write.
+#pragma once
+
+#include "deploy/qdq_graph.h"
+#include "quench/deploy.h"
+
+namespace quench {
+
+// In the place of the file of that name, or behind the others.
+void put_file(Deployment& deployment, DeployFile file);
+
+// N_qdq.onnx.
+DeployFile qdq_file(const DeployJob& job, const QdqStyle& style = {});
+
+}  // namespace quench

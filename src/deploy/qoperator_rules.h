@@ -1,0 +1,38 @@
+// Which operator on codes stands for which one on floats.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quench/graph.h"
+
+namespace quench {
+
+// Codes with what they mean: what a DequantizeLinear reads or a QuantizeLinear gives.
+struct CodedValue {
+  Value *codes = nullptr, *scale = nullptr, *zero_point = nullptr;
+  std::int64_t axis = 0;  // of the scales, where there are several
+
+  DType dtype() const { return codes->dtype(); }
+  bool is_per_tensor() const;
+};
+
+struct QuantizedOperator {
+  std::string op;
+  std::vector<Value*> inputs;
+  std::map<std::string, Attr> attrs;
+};
+
+// What the value was dequantized from, where that is int8 or uint8.
+std::optional<CodedValue> coded(const Value* value);
+
+// Makes the constants that it needs. Nothing where the operator has no form on these codes.
+using QuantizedRule = std::optional<QuantizedOperator> (*)(Graph& graph, const Node& node, const CodedValue& output);
+QuantizedRule quantized_rule(const std::string& op);  // null where there is none
+
+// Moves elements and computes none: codes go through it as values do.
+bool moves_elements(const Node& node);
+
+}  // namespace quench
