@@ -4,23 +4,16 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
-#include "deploy/lowest_opset.h"
-#include "deploy/strip.h"
-#include "quench/deploy.h"
+#include <algorithm>
+
+#include "deploy/side_file.h"
 #include "quench/error.h"
 #include "quench/op.h"
 
 namespace quench {
 namespace {
 
-constexpr std::int64_t kFirstOpset = 11;
 constexpr std::size_t kLongestKey = 255;  // ncnn2int8 reads no more
-
-struct TableLine {
-  std::string layer;
-  std::vector<float> weights;  // one a channel (or a group of a grouped convolution)
-  float input = 0.0F;
-};
 
 // ncnn's: what x is multiplied by; float32, as it computes.
 float multiplier(float scale) { return 1.0F / scale; }
@@ -51,36 +44,33 @@ const StrippedTensor* weight_of(const StrippedModel& model, const Node& node) {
 }
 
 void check_key(const Node& node, const std::string& key) {
-  QUENCH_CHECK(key.find_first_of(" \t\r\n") == std::string::npos, node.where(), ": ncnn's table holds no spaces");
   QUENCH_CHECK(key.size() <= kLongestKey, node.where(), ": ncnn's table holds names of ", kLongestKey,
                " characters at most");
   QUENCH_CHECK(node.name().find("_param_") == std::string::npos, node.where(),
                ": ncnn takes a name with '_param_' for a weight's");
 }
 
-std::vector<TableLine> lines_of(const StrippedModel& model) {
-  std::vector<TableLine> lines;
+// Nine digits give a float32 back to the bit. ncnn's own table has a space behind every number.
+std::string numbers_text(const std::vector<float>& numbers) {
+  std::string text;
+  for (const float number : numbers) text += fmt::format("{:.9g} ", number);
+  return text;
+}
+
+std::vector<TextLine> lines_of(const StrippedModel& model) {
+  std::vector<TextLine> weights, inputs;
   for (const auto& node : model.graph.nodes()) {
     const StrippedTensor* weight = weight_of(model, *node);
     if (!weight) continue;
     const StrippedTensor* input = model.find(node->input(0)->name());
     QUENCH_CHECK(input, node->where(), ": its weight is quantized, its input is not, which ncnn has no form for");
-    check_key(*node, node->name() + "_param_0");
-    lines.push_back({node->name(), weight_scales(*node, *weight), multiplier(input->type.params.scale[0])});
+    const std::string key = node->name() + "_param_0";
+    check_key(*node, key);
+    weights.emplace_back(key, numbers_text(weight_scales(*node, *weight)));
+    inputs.emplace_back(node->name(), numbers_text({multiplier(input->type.params.scale[0])}));
   }
-  return lines;
-}
-
-// Nine digits give a float32 back to the bit. ncnn's own table has a space behind every number.
-std::string table_of(const std::vector<TableLine>& lines) {
-  std::string text;
-  for (const TableLine& line : lines) {
-    text += line.layer + "_param_0 ";
-    for (const float scale : line.weights) text += fmt::format("{:.9g} ", scale);
-    text += "\n";
-  }
-  for (const TableLine& line : lines) text += fmt::format("{} {:.9g} \n", line.layer, line.input);
-  return text;
+  weights.insert(weights.end(), inputs.begin(), inputs.end());
+  return weights;
 }
 
 // A 3x3 convolution with stride 1, which ncnn may compute by Winograd's transform.
@@ -95,23 +85,15 @@ bool is_winograd(const Node& node) {
 }
 
 void write_ncnn(const DeployJob& job, Deployment& deployment) {
-  StrippedModel model = strip_quantizers(job.graph);
-  DeployFile table;
-  table.name = job.name + ".table";
-  table.what = "ncnn's calibration table: layers under the names that onnx2ncnn gives them";
-  table.text = table_of(lines_of(model));
-  bool winograd = false;
-  for (const auto& node : model.graph.nodes()) winograd = winograd || (weight_of(model, *node) && is_winograd(*node));
-  DeployFile file;
-  file.name = job.name + "_deploy_model.onnx";
-  file.opset = lowest_opset(model.graph, kFirstOpset, job.opset);
-  file.what = concat("float, weights on their grids, opset ", file.opset);
-  file.model = std::move(model.graph);
-  deployment.files.push_back(std::move(file));
-  deployment.files.push_back(std::move(table));
+  const StrippedModel model = strip_quantizers(job.graph);
+  deployment.files.push_back(model_file(job, "_deploy_model.onnx", model.graph));
+  deployment.files.push_back(text_file(job, ".table", lines_of(model), " ",
+                                       "ncnn's calibration table: layers under the names that onnx2ncnn gives them"));
   deployment.notes.push_back(
       "the table names layers after the nodes of the model, as onnx2ncnn does; pnnx numbers them (conv_0, ...): "
       "rename");
+  const bool winograd = std::any_of(model.graph.nodes().begin(), model.graph.nodes().end(),
+                                    [&](const auto& node) { return weight_of(model, *node) && is_winograd(*node); });
   if (winograd)
     deployment.notes.push_back(
         "ncnn's int8 Winograd kernels (3x3, stride 1) are made for 6-bit weights: run with use_winograd_convolution "

@@ -2,17 +2,14 @@
 // two differ only in the names of the ranges.
 #include <ATen/ATen.h>
 
-#include "deploy/lowest_opset.h"
 #include "deploy/quantized.h"
-#include "deploy/strip.h"
-#include "quench/deploy.h"
+#include "deploy/side_file.h"
 #include "quench/error.h"
 #include "quench/pass.h"
 
 namespace quench {
 namespace {
 
-constexpr std::int64_t kFirstOpset = 11;
 constexpr const char* kOperator = "org.openvinotoolkit.FakeQuantize";
 
 // How the range's end "input_min" of the tensor x is called.
@@ -94,10 +91,7 @@ class FakeQuantizeGraph {
 };
 
 void write(const DeployJob& job, RangeName range_name, Deployment& deployment) {
-  DeployFile file;
-  file.name = job.name + "_deploy_model.onnx";
-  file.model = FakeQuantizeGraph(job.graph, range_name).make();
-  file.opset = lowest_opset(file.model, kFirstOpset, job.opset);
+  DeployFile file = model_file(job, "_deploy_model.onnx", FakeQuantizeGraph(job.graph, range_name).make());
   file.what = concat("FakeQuantize of domain org.openvinotoolkit, opset ", file.opset);
   deployment.files.push_back(std::move(file));
 }
