@@ -1,7 +1,9 @@
 // nnie: for each layer the greatest magnitudes of its inputs, for HiSilicon's mapper; platforms.md 5.3. The model is
 // written in opset 9, where Resize is still called Upsample.
 #include <set>
+#include <stdexcept>
 
+#include "deploy/lower.h"
 #include "deploy/side_file.h"
 #include "quench/error.h"
 
@@ -26,12 +28,15 @@ std::vector<double> clip_values(const StrippedModel& model, const Node& node) {
 }
 
 // The mapper puts a Permute behind an Upsample: "<name>_permute_<i>" has the same value.
-Json layers_of(const StrippedModel& model) {
+Json layers_of(const StrippedModel& model, const Graph& written) {
   Json layers = Json::object();
   int permutes = 0;
   for (const auto& node : model.graph.nodes()) {
     const std::vector<double> values = is_left_out(*node) ? std::vector<double>() : clip_values(model, *node);
     if (values.empty()) continue;
+    if (!written.find_node(node->name()))
+      throw std::logic_error(
+          concat("the file of clip values speaks of a layer '", node->name(), "' that is not there"));
     layers[node->name()] = values;
     if (node->op() != "Resize") continue;
     const std::string name = concat(node->name(), "_permute_", permutes++);
@@ -57,14 +62,20 @@ DeployFile upsample_file(const DeployJob& job, const Graph& model) {
   return model_file(in_nine, "_deploy_model.onnx", model, kFirstOpset);
 }
 
+Graph as_written(const DeployFile& file) {
+  Graph graph(file.model);
+  lower_graph(graph, file.opset);
+  return graph;
+}
+
 void write_nnie(const DeployJob& job, Deployment& deployment) {
   StrippedModel model = strip_quantizers(job.graph);
   for (const StrippedTensor& tensor : model.tensors)
     QUENCH_CHECK(tensor.type.scheme.format() == Format::kLog, "'", tensor.name, "' is quantized as '",
                  tensor.type.scheme.text(), "'; NNIE has logarithmic codes: quantize for platform 'nnie'");
-  Json content;
-  content["nnie"]["gfpq_param_dict"] = layers_of(model);
   deployment.files.push_back(upsample_file(job, model.graph));
+  Json content;
+  content["nnie"]["gfpq_param_dict"] = layers_of(model, as_written(deployment.files.back()));
   deployment.files.push_back(
       json_file(job, "_gfpq_param_dict.json", content, "greatest magnitudes of each layer's inputs"));
 }

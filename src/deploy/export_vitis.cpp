@@ -82,7 +82,7 @@ void add_float_biases(const StrippedModel& model, Json& entries, Deployment& dep
   }
   if (found > 0)
     deployment.notes.push_back(
-        concat(found, " biases are not quantized in the model: their fix points follow from their values"));
+        concat("biases that are not quantized in the model: ", found, "; their fix points follow from their values"));
 }
 
 void write_vitis(const DeployJob& job, Deployment& deployment) {
