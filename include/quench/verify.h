@@ -17,10 +17,11 @@ namespace quench {
 // A runtime by name.
 struct RuntimeEntry {
   static constexpr const char* kKind = "runtime";
-  std::string script;      // in tools/runners: .py for Python, .mjs for Node
-  std::string rule;        // how it requantizes: a name of quant/requantize.h
-  double bound = 0.0;      // the share of codes that may differ from that rule, each by one
-  bool fuses_add = false;  // a Conv takes the Add behind it in, and what is between them is not rounded
+  std::string script;          // in tools/runners: .py for Python, .mjs for Node
+  std::string rule;            // how it requantizes: a name of quant/requantize.h
+  double bound = 0.0;          // the share of codes that may differ from that rule, each by one
+  bool rounds_biases = false;  // float biases go into int32
+  bool fuses_add = false;      // a Conv takes the Add behind it in, and what is between them is not rounded
 };
 using RuntimeRegistry = Registry<RuntimeEntry>;
 
@@ -70,7 +71,6 @@ struct VerifyResult {
   std::vector<TensorResult> tensors;
   CodeDifferences local, whole;              // all tensors
   CodeDifferences local_exact, local_float;  // those by integers alone, and the others
-  std::vector<std::string> untapped;         // quantized tensors that no array can hold
   double bound = 0.0, float_bound = 0.0, output_bound = 0.0;
   std::string first_diverging;  // "": none
   std::vector<std::string> failures;

@@ -11,6 +11,7 @@
 #include "quench/import.h"
 #include "quench/pass.h"
 #include "quench/verify.h"
+#include "verify/round_biases.h"
 
 namespace quench {
 namespace {
@@ -94,16 +95,19 @@ std::string deployed_file(const std::string& file_or_folder) {
   return found[0];
 }
 
-DeployedModel read_deployed(const std::string& path) {
+DeployedModel read_deployed(const std::string& path, bool rounds_biases) {
   DeployedModel model;
   model.path = path;
   model.file = import_model(path);
+  // Scales of other people's files may stand behind Identity and Cast.
+  run_passes(model.file, {"infer_shapes", "fold_constants", "eliminate_dropout", "eliminate_identity"});
   const auto opset = model.file.source.opsets.find("");
   model.opset = opset == model.file.source.opsets.end() ? 21 : opset->second;
   model.simulated = model.file;
   run_passes(model.simulated, {"qdq_to_fake_quant"});
   QUENCH_CHECK(!quantizers_of(model.simulated).empty(), "'", path,
                "' has no QuantizeLinear and DequantizeLinear: it is not a deployed Q/DQ model");
+  if (rounds_biases) round_biases(model.simulated);
   find_taps(model);
   return model;
 }

@@ -21,7 +21,8 @@ struct DeployedModel {
   std::vector<Tap> taps;              // in order of the simulation
   std::vector<std::string> untapped;  // quantized tensors whose codes no array of NumPy can hold
 };
-DeployedModel read_deployed(const std::string& path);
+// `rounds_biases`: the simulation has the biases of a runtime that puts them into int32 by itself.
+DeployedModel read_deployed(const std::string& path, bool rounds_biases);
 
 // The file's graph with the codes of every tap among its outputs.
 Graph tapped(const DeployedModel& model);

@@ -5,11 +5,13 @@ namespace quench {
 
 // Bounds: what was measured of each on ResNet-20, rounded up (docs/runners.md).
 QUENCH_REGISTER_ITEM(RuntimeEntry, "onnxruntime", "ONNX Runtime on the CPU, all optimizations",
-                     {"onnxruntime.py", "mlas", 0.0, false})
+                     {"onnxruntime.py", "mlas", 0.0, true, false})
 QUENCH_REGISTER_ITEM(RuntimeEntry, "onnxruntime-web", "ONNX Runtime in WebAssembly, in Node",
-                     {"onnxruntime_web.mjs", "mlas", 0.0, false})
-QUENCH_REGISTER_ITEM(RuntimeEntry, "openvino", "OpenVINO on the CPU", {"openvino.py", "affine", 2e-5, true})
-QUENCH_REGISTER_ITEM(RuntimeEntry, "tract", "tract, in Rust: computes in float", {"tract.py", "float", 1e-5, false})
-QUENCH_REGISTER_ITEM(RuntimeEntry, "tvm", "Apache TVM on the CPU: computes in float", {"tvm.py", "float", 1e-5, false})
+                     {"onnxruntime_web.mjs", "mlas", 0.0, true, false})
+QUENCH_REGISTER_ITEM(RuntimeEntry, "openvino", "OpenVINO on the CPU", {"openvino.py", "affine", 2e-5, false, true})
+QUENCH_REGISTER_ITEM(RuntimeEntry, "tract", "tract, in Rust: computes in float",
+                     {"tract.py", "float", 1e-5, false, false})
+QUENCH_REGISTER_ITEM(RuntimeEntry, "tvm", "Apache TVM on the CPU: computes in float",
+                     {"tvm.py", "float", 1e-5, false, false})
 
 }  // namespace quench

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "data/batch_size.h"
+#include "deploy/lowest_opset.h"
 #include "deploy/quantized.h"
 #include "quench/error.h"
 #include "quench/executor.h"
@@ -45,7 +46,7 @@ class Verification {
       : options_(options),
         runtime_(RuntimeRegistry::instance().get(options.runtime)),
         runner_(make_runner(options)),
-        model_(read_deployed(path)),
+        model_(read_deployed(path, runtime_.rounds_biases)),
         input_(only_input(model_.file, "verification")),
         simulation_(simulation_of(model_, runtime_.fuses_add)),
         executor_(simulation_),
@@ -103,10 +104,10 @@ class Verification {
   void prepare_layers() {
     network_ = std::make_unique<IntegerNetwork>(model_.simulated, requantize_from_name(result_.rule));
     tapped_ = folder_.path("tapped.onnx");
+    const Graph graph = tapped(model_);
     ExportOptions options;
-    options.opset = model_.opset;
-    export_onnx(tapped(model_), tapped_, options);
-    result_.untapped = model_.untapped;
+    options.opset = lowest_opset(graph, model_.opset, 0);
+    export_onnx(graph, tapped_, options);
     for (const Tap& tap : model_.taps) {
       const Node* layer = network_->layer(tap.quantizer);
       result_.tensors.push_back({tap.codes,
@@ -115,6 +116,7 @@ class Verification {
                                  {},
                                  {}});
     }
+    QUENCH_CHECK(!model_.taps.empty(), "no activation of '", model_.path, "' is quantized: leave --layers out");
     QUENCH_CHECK(model_.untapped.empty(), "the codes of '", model_.untapped[0],
                  "' cannot be seen from outside, so that what follows cannot be recomputed: leave --layers out");
   }

@@ -15,9 +15,11 @@ namespace quench {
 
 class DeployedDemo {
  public:
-  explicit DeployedDemo(const std::string& platform = "onnxruntime") {
-    Graph graph = prepare_by_platform(import_model(demo_model()), platform).graph;
-    calibrate(graph, *open_dataset(demo_data(0, 64)));
+  explicit DeployedDemo(const std::string& platform = "onnxruntime")
+      : DeployedDemo(import_model(demo_model()), *open_dataset(demo_data(0, 64)), platform) {}
+  DeployedDemo(const Graph& model, const Dataset& calibration, const std::string& platform) {
+    Graph graph = prepare_by_platform(model, platform).graph;
+    calibrate(graph, calibration);
     DeployOptions options;
     options.name = "demo";
     write_deployment(deploy(graph, options), folder_.path("files"));

@@ -5,31 +5,44 @@
 #include <algorithm>
 
 #include "verify/deployed_demo.h"
+#include "verify/many_ops.h"
 
 namespace quench {
 namespace {
 
-class Runtimes : public testing::TestWithParam<const char*> {};
+class Runtimes : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    std::string why;
+    if (runtime_python(GetParam(), why).empty()) GTEST_SKIP() << why;
+    const bool exact = __builtin_cpu_supports("avx512vnni") || __builtin_cpu_supports("avxvnni");
+    // OpenVINO adds u8 x s8 in 16 bits there, and saturates; the others compute in float or with their own
+    // instructions.
+    if (GetParam() == std::string("openvino") && !exact) GTEST_SKIP() << "this processor has no VNNI";
+    options.runtime = GetParam();
+    options.layers = true;
+  }
+  static void expect_passed(const VerifyResult& result) {
+    EXPECT_TRUE(result.passed()) << result.failures[0];
+    EXPECT_TRUE(result.rule != "mlas" || result.whole.different == 0);
+    std::cout << "  local " << result.local.different << ", end to end " << result.whole.different << " of "
+              << result.local.codes << " codes\n";
+  }
+  VerifyOptions options;
+};
 
 TEST_P(Runtimes, KeepsItsBound) {
-  const std::string runtime = GetParam();
-  std::string why;
-  if (runtime_python(runtime, why).empty()) GTEST_SKIP() << why;
-  const bool exact = __builtin_cpu_supports("avx512vnni") || __builtin_cpu_supports("avxvnni");
-  // OpenVINO adds u8 x s8 in 16 bits there, and saturates; the others compute in float or with instructions of their
-  // own.
-  if (runtime == "openvino" && !exact) GTEST_SKIP() << "this processor has no VNNI";
-  VerifyOptions options;
-  options.runtime = runtime;
-  options.layers = true;
   const VerifyResult result = DeployedDemo().verify_on(40, options);
-  EXPECT_TRUE(result.passed()) << result.failures[0];
+  expect_passed(result);
   EXPECT_EQ(result.items, 40);
   EXPECT_GE(result.equal, 39);  // of 1,000 images one was predicted otherwise: tests/e2e/integer_network_test.cpp
   EXPECT_GT(result.correct_deployed, 32);
-  EXPECT_TRUE(runtime != "onnxruntime-web" || result.whole.different == 0);
-  std::cout << "  local " << result.local.different << ", end to end " << result.whole.different << " of "
-            << result.local.codes << " codes\n";
+}
+
+TEST_P(Runtimes, KeepsItsBoundOnOtherOps) {
+  at::manual_seed(7);
+  const TensorData data(at::randn({64, 8, 12, 12}));
+  expect_passed(verify(DeployedDemo(many_ops(), data, "onnxruntime").file(), data, options));
 }
 
 std::string test_name(const testing::TestParamInfo<const char*>& one) {

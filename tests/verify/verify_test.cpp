@@ -5,6 +5,7 @@
 
 #include "core/exit_code.h"
 #include "verify/deployed_demo.h"
+#include "verify/many_ops.h"
 
 namespace quench {
 namespace {
@@ -36,6 +37,37 @@ TEST(Verify, OnnxRuntimeGivesEveryCodeOfTheMlasRule) {
   EXPECT_GT(result.correct_deployed, 80);
   EXPECT_GE(result.equal, 99);  // as tests/e2e/integer_network_test.cpp has it
   for (const TensorResult& tensor : result.tensors) EXPECT_GT(tensor.local.codes, 0) << tensor.name;
+}
+
+TEST(Verify, OnnxRuntimeGivesEveryCodeOfOtherOpsToo) {
+  std::string why;
+  SKIP_WITHOUT(runtime_python("onnxruntime", why), why);
+  if (!processor_adds_exactly()) GTEST_SKIP() << "this processor has no VNNI";
+  at::manual_seed(7);
+  const TensorData data(at::randn({64, 8, 12, 12}));
+  const DeployedDemo deployed(many_ops(), data, "onnxruntime");
+  VerifyOptions options;
+  options.layers = true;
+  const VerifyResult result = verify(deployed.file(), data, options);
+  EXPECT_EQ(result.tensors.size(), 12U);
+  EXPECT_EQ(result.local.different, 0);
+  EXPECT_EQ(result.whole.different, 0);
+  EXPECT_TRUE(result.passed()) << result.failures[0];
+}
+
+TEST(Verify, FloatBiasesAreWhatOnnxRuntimeMakesOfThem) {
+  std::string why;
+  SKIP_WITHOUT(runtime_python("onnxruntime", why), why);
+  const DeployedDemo demo("tensorrt_qdq");
+  VerifyOptions options;
+  options.layers = true;
+  const VerifyResult result = demo.verify_on(40, options);
+  EXPECT_TRUE(result.passed()) << result.failures[0];
+  EXPECT_GT(result.local_float.codes, 100000);  // int8 activations: it has no integer kernel for them
+  EXPECT_LE(result.local.share(), 1e-5);
+  options.runner = runtime_python("onnxruntime", why) + " " + demo_file("../../tools/runners/onnxruntime.py");
+  options.runtime = "tract";  // whose biases stay in float
+  EXPECT_GT(demo.verify_on(40, options).local.share(), 5e-5);
 }
 
 TEST(Verify, OfOutputsAloneLooksAtNoCodes) {
