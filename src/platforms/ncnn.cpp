@@ -15,6 +15,21 @@ void annotate(PlanBuilder& plan) {
   }
 }
 
+// A convolution in groups has one scale a group in ncnn: with several channels in each, the weight has one for all.
+void refine(PlanBuilder& plan) {
+  for (PlanEntry* entry : plan.entries()) {
+    const Layer* layer = plan.owner_of(*entry);
+    const std::int64_t groups = layer->head().get_int("group", 1);
+    if (entry->role != Role::kWeight || groups == 1 || entry->scheme.per_tensor()) continue;
+    if (layer->head().input(1)->dims()[0].certainly_equal(groups)) continue;
+    QSchemeSpec scheme = entry->scheme.spec();
+    scheme.granularity = Granularity::kTensor;
+    scheme.axis = 0;
+    entry->scheme = QScheme(scheme);
+    entry->rule += "; per tensor: ncnn has one scale a group";
+  }
+}
+
 std::string refuses(const PlanEntry& entry, const Node*) {
   const QScheme& scheme = entry.scheme;
   if (!scheme.is_int() || scheme.bits() != 8 || !scheme.is_signed() || !scheme.symmetric())
@@ -35,6 +50,7 @@ Platform ncnn() {
   platform.groups = groups_with_clamps({"Conv", "Gemm", "MatMul"});
   platform.weighted = {"Conv", "Gemm", "MatMul"};
   platform.annotate = annotate;
+  platform.refine = refine;
   platform.refuses = refuses;
   return platform;
 }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "platforms/gated_graph.h"
 #include "platforms/zoo_graph.h"
 
 namespace quench {
@@ -10,6 +11,22 @@ namespace {
 TEST(Ncnn, Counts) {
   EXPECT_EQ(counts("ncnn", "resnet18"), (Counts{18, 21}));
   EXPECT_EQ(counts("ncnn", "mobilenet_v2"), (Counts{53, 53}));
+}
+
+TEST(Ncnn, GivesAConvInGroupsOneScaleWhereAGroupHasSeveralChannels) {
+  const auto scheme = [](std::int64_t channels) {
+    Graph graph;
+    Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {1, 4, 8, 8}));
+    Node& conv = graph.add("Conv", "conv", {&x, &graph.add_constant("w", at::ones({channels, 1, 1, 1}))});
+    conv.attrs["group"] = std::int64_t{4};
+    graph.add_output(conv.output());
+    infer_shapes(graph);
+    QuantConfig config;
+    config.platform = "ncnn";
+    return make_plan(graph, config).find("w")->scheme.text();
+  };
+  EXPECT_EQ(scheme(4), "int8 symmetric channel:0 narrow") << "depthwise";
+  EXPECT_EQ(scheme(8), "int8 symmetric tensor narrow");
 }
 
 TEST(Ncnn, RefusesUnsigned) {
