@@ -5,34 +5,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "import/aten_graph.h"
 #include "quench/error.h"
 
 namespace quench {
-namespace {
-
-bool is_in_place(const std::string& kind) {
-  return kind.starts_with("aten::") && kind.ends_with("_") && !kind.ends_with("__");
-}
-
-// Results are views of the first input. What may be a view or a copy (reshape, contiguous) is left to the
-// comparison of graph and module.
-bool is_view(const std::string& kind) {
-  static const std::set<std::string> kViews = {"view",      "view_as",         "unflatten",     "t",
-                                               "transpose", "permute",         "slice",         "select",
-                                               "narrow",    "squeeze",         "unsqueeze",     "expand",
-                                               "expand_as", "alias",           "detach",        "chunk",
-                                               "split",     "unbind",          "movedim",       "split_with_sizes",
-                                               "dropout",   "feature_dropout", "alpha_dropout", "diagonal"};
-  if (kind.starts_with("aten::")) return kViews.contains(kind.substr(6));
-  return kind == "quench::quant_stub" || kind == "quench::dequant_stub" || kind == "prim::ListUnpack";
-}
-
-}  // namespace
-
 AliasCheck::AliasCheck(const Trace& trace) : trace_(trace), root_(trace.values.size()) {
   std::iota(root_.begin(), root_.end(), 0);
   for (const TraceNode& node : trace.nodes) {
-    if (node.inputs.empty() || (!is_view(node.kind) && !is_in_place(node.kind))) continue;
+    if (node.inputs.empty() || (!is_view_kind(node.kind) && !is_in_place_kind(node.kind))) continue;
     for (const int output : node.outputs)
       root_[static_cast<std::size_t>(output)] = root_[static_cast<std::size_t>(node.inputs[0])];
   }
@@ -43,7 +23,7 @@ void AliasCheck::check(std::size_t index, const std::string& where, const std::f
   for (const int input : node.inputs)
     QUENCH_CHECK(!stale_.contains(input), where,
                  " reads a view of a tensor that an in-place operator has changed since; make the change out of place");
-  if (!is_in_place(node.kind)) return;
+  if (!is_in_place_kind(node.kind)) return;
   const int root = root_[static_cast<std::size_t>(node.inputs.at(0))];
   const std::string owner = state_name(root);
   QUENCH_CHECK(owner.empty(), where, " writes to '", owner,

@@ -7,6 +7,7 @@
 
 #include "graph/tensor_types.h"
 #include "import/aten.h"
+#include "import/aten_graph.h"
 #include "import/module_aliases.h"
 #include "import/module_dims.h"
 #include "import/module_names.h"
@@ -14,14 +15,6 @@
 
 namespace quench {
 namespace {
-
-// "aten::relu_" -> "relu"; other namespaces are kept.
-std::string plain_kind(const std::string& kind) {
-  if (!kind.starts_with("aten::")) return kind;
-  std::string plain = kind.substr(6);
-  if (plain.ends_with("_") && !plain.ends_with("__")) plain.pop_back();
-  return plain;
-}
 
 bool same(const TraceConstant& a, const TraceConstant& b) {
   return std::visit(
@@ -274,11 +267,7 @@ class GraphMaker {
     const AtenArg result = argument(number, first_.nodes.empty() ? 0 : first_.nodes.size() - 1);
     Value* const* value = std::get_if<Value*>(&result);
     QUENCH_CHECK(value && *value, "an output of the module is no tensor that the graph makes");
-    Value* output = *value;
-    if (!output->producer() || output->is_graph_output())
-      output = &graph_.add("Identity", graph_.unique_name("output"), {output}).output();
-    if (output != *value) output->set_type((*value)->type());
-    graph_.add_output(*output);
+    add_graph_output(graph_, **value);
   }
 
   const ModuleRecord& record_;

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "import/aten_graph.h"
 #include "import/module_graph.h"
 #include "import/module_inputs.h"
 #include "import/module_state.h"
@@ -38,20 +39,6 @@ ModuleRecord record_module(const ModuleState& state, const ModuleForward& forwar
     if (i > 0) check_alike(record.traces[0], record.traces.back(), last ? "other inputs" : "another batch size");
   }
   return record;
-}
-
-// Nodes and constants that no output needs: a transposed weight that became transB, an unused buffer.
-void remove_unused(Graph& graph) {
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (auto at = nodes.rbegin(); at != nodes.rend(); ++at) {
-    bool used = false;
-    for (const Value* output : (*at)->outputs())
-      used = used || (output && (!output->uses().empty() || output->is_graph_output()));
-    if (!used) graph.erase(**at);
-  }
-  for (Value* constant : graph.constants())
-    if (constant->uses().empty() && !constant->is_graph_output()) graph.erase(*constant);
 }
 
 void name_outputs(Graph& graph, const std::vector<std::string>& names) {

@@ -4,21 +4,29 @@
 
 namespace quench {
 
+namespace {
+
+// Of the first input that has one.
+std::string first_of(const std::map<const Value*, std::string>& names, const Values& inputs) {
+  for (const Value* input : inputs)
+    if (const auto at = names.find(input); at != names.end() && !at->second.empty()) return at->second;
+  return "";
+}
+
+}  // namespace
+
 std::string layer_of_tensor(const std::string& name) {
   const std::size_t dot = name.rfind('.');
   return dot == std::string::npos ? "" : name.substr(0, dot);
 }
 
+std::string LayerNames::owner_of(const Values& inputs) const { return first_of(owners_, inputs); }
+
 LayerNames::Name LayerNames::name_call(const std::string& kind, const Values& inputs, bool is_layer) const {
   const std::string op = kind.substr(kind.rfind(':') + 1);
-  const auto first_of = [&](const std::map<const Value*, std::string>& names) -> std::string {
-    for (const Value* input : inputs)
-      if (const auto at = names.find(input); at != names.end() && !at->second.empty()) return at->second;
-    return "";
-  };
-  const std::string owner = first_of(owners_);
+  const std::string owner = owner_of(inputs);
   if (is_layer && !owner.empty()) return {owner, owner};
-  const std::string layer = owner.empty() ? first_of(layers_) : owner;
+  const std::string layer = owner.empty() ? first_of(layers_, inputs) : owner;
   return {layer.empty() ? op : concat(layer, ".", op), layer};
 }
 

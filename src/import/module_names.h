@@ -20,6 +20,8 @@ class LayerNames {
     std::string layer;  // that its results belong to
   };
   Name name_call(const std::string& kind, const Values& inputs, bool is_layer) const;
+  // The module of the first parameter or buffer among the inputs; "" where there is none.
+  std::string owner_of(const Values& inputs) const;
   // A transposed weight still names the node that it is the weight of.
   void pass_owner(const Value& from, const Value& to);
 

@@ -119,11 +119,4 @@ Graph import_onnx(const std::string& path, const ImportOptions& options) {
       });
 }
 
-Graph import_model(const std::string& path, const ImportOptions& options) {
-  const std::string extension = fs::path(path).extension().string();
-  QUENCH_CHECK(extension == ".onnx", "'", path, "' is not a model file that can be read: '.onnx' is, '", extension,
-               "' is not");
-  return import_onnx(path, options);
-}
-
 }  // namespace quench

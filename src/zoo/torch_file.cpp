@@ -4,11 +4,11 @@
 
 #include <fstream>
 
+#include "core/zip_archive.h"
 #include "quench/error.h"
 #include "quench/state_dict.h"
 #include "zoo/pickle.h"
 #include "zoo/pickle_globals.h"
-#include "zoo/zip_archive.h"
 
 namespace quench {
 namespace {

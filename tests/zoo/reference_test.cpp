@@ -5,13 +5,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/zip_archive.h"
 #include "quench/executor.h"
 #include "quench/import.h"
 #include "quench/state_dict.h"
 #include "quench/zoo_net.h"
 #include "support/data_file.h"
 #include "zoo/torch_bytes.h"
-#include "zoo/zip_archive.h"
 
 namespace quench {
 namespace {

@@ -1,4 +1,4 @@
-#include "zoo/zip_archive.h"
+#include "core/zip_archive.h"
 
 #include <zip.h>
 

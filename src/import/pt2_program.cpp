@@ -1,0 +1,113 @@
+#include "import/pt2_program.h"
+
+#include <nlohmann/json.hpp>
+
+#include "import/pt2_arguments.h"
+#include "import/pt2_json.h"
+#include "quench/error.h"
+
+namespace quench {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kSchema = 8;
+
+void check_version(const json& program) {
+  const json& version = object_member(program, "schema_version");
+  const std::int64_t major = integer_member(version, "major");
+  QUENCH_CHECK(major == kSchema, "a program of torch.export's schema ", major, "; schema ", kSchema,
+               " is read (torch 2.6 and newer)");
+}
+
+Pt2Node read_node(const json& node) {
+  Pt2Node result;
+  result.target = text_member(node, "target");
+  result.name = find_member(node, "name") ? text_member(node, "name") : result.target;
+  return with_context([&] { return concat("in node '", result.name, "' (", result.target, ") of the program"); },
+                      [&] {
+                        if (const json* metadata = find_member(node, "metadata"))
+                          if (find_member(*metadata, "nn_module_stack"))
+                            result.modules = text_member(*metadata, "nn_module_stack");
+                        for (const json& input : array_member(node, "inputs"))
+                          result.inputs.emplace_back(text_member(input, "name"),
+                                                     read_pt2_argument(member(input, "arg")));
+                        for (const json& output : array_member(node, "outputs")) {
+                          result.outputs.push_back(read_pt2_argument(output));
+                          result.is_condition = result.is_condition || find_member(output, "as_sym_bool");
+                        }
+                        return result;
+                      });
+}
+
+Pt2Input state_input(const json& spec, Pt2Input::Kind kind, const char* name_key) {
+  Pt2Input result;
+  result.kind = kind;
+  result.arg.kind = Pt2Item::Kind::kTensor;
+  result.arg.text = text_member(object_member(spec, "arg"), "name");
+  result.name = text_member(spec, name_key);
+  result.persistent = flag_member(spec, "persistent", true);
+  return result;
+}
+
+Pt2Input read_input(const json& input) {
+  using Kind = Pt2Input::Kind;
+  const std::string tag = tag_of(input, "an input");
+  const json& spec = input.begin().value();
+  if (tag == "parameter") return state_input(spec, Kind::kParameter, "parameter_name");
+  if (tag == "buffer") return state_input(spec, Kind::kBuffer, "buffer_name");
+  if (tag == "tensor_constant") return state_input(spec, Kind::kConstant, "tensor_constant_name");
+  Pt2Input result;
+  if (tag == "constant_input") {  // a number that the program was specialised to
+    result.kind = Kind::kIgnored;
+    return result;
+  }
+  QUENCH_CHECK(tag == "user_input", "an input of the kind '", tag, "' is not supported");
+  result.arg = read_pt2_item(member(spec, "arg"));
+  return result;
+}
+
+// What the program writes back besides its outputs would be state of a kind that graphs do not keep.
+void read_output(const json& output, std::vector<Pt2Item>& outputs) {
+  const std::string tag = tag_of(output, "an output");
+  const json& spec = output.begin().value();
+  if (tag == "user_output") {
+    outputs.push_back(read_pt2_item(member(spec, "arg")));
+    return;
+  }
+  if (tag == "buffer_mutation")
+    fail("the program writes to its buffer '", text_member(spec, "buffer_name"),
+         "', and a graph keeps no such state; export the module in evaluation mode");
+  if (tag == "user_input_mutation")
+    fail("the program writes to its input '", text_member(spec, "user_input_name"), "', which a graph cannot");
+  fail("an output of the kind '", tag, "' is not supported");
+}
+
+void read_values(const json& graph, Pt2Program& program) {
+  const json& tensors = object_member(graph, "tensor_values");
+  for (const auto& [name, meta] : tensors.items())
+    with_context([&, &key = name] { return concat("in tensor '", key, "' of the program"); },
+                 [&, &key = name, &value = meta] { program.tensors[key] = read_pt2_type(value); });
+  const json* symbols = find_member(graph, "sym_int_values");
+  if (!symbols) return;
+  for (const auto& [name, value] : symbols->items()) program.symbols[name] = read_pt2_size(value);
+}
+
+}  // namespace
+
+Pt2Program read_pt2_program(const std::string& text, const std::string& what) {
+  const json parsed = parse_pt2_json(text, what);
+  check_version(parsed);
+  Pt2Program program;
+  if (find_member(parsed, "torch_version")) program.torch_version = text_member(parsed, "torch_version");
+  const json& module = object_member(parsed, "graph_module");
+  const json& graph = object_member(module, "graph");
+  read_values(graph, program);
+  for (const json& node : array_member(graph, "nodes")) program.nodes.push_back(read_node(node));
+  const json& signature = object_member(module, "signature");
+  for (const json& input : array_member(signature, "input_specs")) program.inputs.push_back(read_input(input));
+  for (const json& output : array_member(signature, "output_specs")) read_output(output, program.outputs);
+  return program;
+}
+
+}  // namespace quench
