@@ -118,7 +118,7 @@ int use_quantized_operators(Graph& qdq, const std::set<std::string>& only) {
     if (moves_elements(*node)) movers.push_back(node.get());
   for (Node* node : movers) move_codes(qdq, *node);
   qdq.sort();
-  PassRegistry::instance().get("eliminate_dead").run(qdq);  // not run_passes: it verifies, and knows no QGemm
+  run_passes(qdq, {"eliminate_dead"});
   return replaced;
 }
 

@@ -123,6 +123,14 @@ Result mul(Graph&, const Node& node, const CodedValue& y) {
   return with_inputs_first("com.microsoft.QLinearMul", node, y, {});
 }
 
+Result sigmoid(Graph&, const Node& node, const CodedValue& y) {
+  return with_inputs_first("com.microsoft.QLinearSigmoid", node, y, {});
+}
+
+Result leaky_relu(Graph&, const Node& node, const CodedValue& y) {
+  return with_inputs_first("com.microsoft.QLinearLeakyRelu", node, y, {{"alpha", node.get_float("alpha", 0.01)}});
+}
+
 Result concat_codes(Graph&, const Node& node, const CodedValue& y) {
   const auto inputs = coded_inputs(node, y);
   if (!inputs) return {};
@@ -166,6 +174,8 @@ QuantizedRule quantized_rule(const std::string& op) {
                                                              {"MatMul", mat_mul},
                                                              {"Add", add},
                                                              {"Mul", mul},
+                                                             {"Sigmoid", sigmoid},
+                                                             {"LeakyRelu", leaky_relu},
                                                              {"Concat", concat_codes},
                                                              {"GlobalAveragePool", global_average_pool},
                                                              {"AveragePool", average_pool}};

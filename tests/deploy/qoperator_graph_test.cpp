@@ -58,6 +58,9 @@ TEST(QOperatorGraph, HasAnOperatorOnCodesForEach) {
   EXPECT_EQ(rewritten("%a = MatMul \"a\" (%x, %y)"), "ca = QLinearMatMul(cx, {0.5}, {3}, cy, {0.25}, {4}, {2}, {5})");
   EXPECT_EQ(rewritten("%a = Concat \"a\" (%x, %y) {axis = 1}"),
             "ca = com.microsoft.QLinearConcat({2}, {5}, cx, {0.5}, {3}, cy, {0.25}, {4}) axis=1");
+  EXPECT_EQ(rewritten("%a = Sigmoid \"a\" (%x)"), "ca = com.microsoft.QLinearSigmoid(cx, {0.5}, {3}, {2}, {5})");
+  EXPECT_EQ(rewritten("%a = LeakyRelu \"a\" (%x) {alpha = 0.25}"),
+            "ca = com.microsoft.QLinearLeakyRelu(cx, {0.5}, {3}, {2}, {5}) alpha=0.25");
   EXPECT_EQ(rewritten("%a = GlobalAveragePool \"a\" (%x)"),
             "ca = com.microsoft.QLinearGlobalAveragePool(cx, {0.5}, {3}, {2}, {5}) channels_last=0");
   EXPECT_EQ(rewritten("%a = AveragePool \"a\" (%x) {dilations = ints[1, 1], kernel_shape = ints[2, 2]}"),
@@ -86,7 +89,7 @@ TEST(QOperatorGraph, LeavesTheRestBetweenItsPairs) {
   const std::string in = "x = DequantizeLinear(cx, {0.5}, {3}); ";
   const std::string both = in + "y = DequantizeLinear(cy, {0.25}, {4}); ",
                     quantize = "; ca = QuantizeLinear(a, {2}, {5})";
-  EXPECT_EQ(rewritten("%a = Sigmoid \"a\" (%x)"), in + "a = Sigmoid(x)" + quantize);
+  EXPECT_EQ(rewritten("%a = Tanh \"a\" (%x)"), in + "a = Tanh(x)" + quantize);
   EXPECT_EQ(rewritten("%a = Add \"a\" (%x, %six)"), in + "a = Add(x, {6})" + quantize) << "an operand without codes";
   EXPECT_EQ(rewritten("%a = Add \"a\" (%x, %y)", "int16"), both + "a = Add(x, y)" + quantize);
   EXPECT_EQ(rewritten("%a = Add \"a\" (%x, %y)", "uint8", "Conv"), both + "a = Add(x, y)" + quantize);
