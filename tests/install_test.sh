@@ -17,3 +17,10 @@ grep -q 'alike: 1$' "$work/zoo"
 "$work/prefix/bin/quench" inspect "$work/out.onnx" > "$work/table"
 grep -q '^probabilities *Softmax' "$work/table"
 tail -4 "$work/table"
+
+# The installed program finds the scripts of runtimes: with them it gets as far as the interpreter.
+data="idx:$(dirname "$model")/images.gz?norm=mnist&limit=8"
+"$work/prefix/bin/quench" quantize "$model" --platform onnxruntime --calib "$data" -o "$work/int8" --profile 0 > /dev/null
+"$work/prefix/bin/quench" deploy "$work"/int8/*.quench.onnx -o "$work/files" > /dev/null
+if QUENCH_PYTHON=/no/such/python "$work/prefix/bin/quench" verify "$work/files" --data "$data" 2> "$work/errors"; then exit 1; fi
+grep -q "cannot start '/no/such/python'" "$work/errors"

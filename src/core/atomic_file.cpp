@@ -25,26 +25,6 @@ struct Slot {
 };
 std::array<Slot, kSlots> slots;
 
-void remember(const std::string& path) {
-  if (path.size() >= kLongestPath) return;
-  for (Slot& slot : slots) {
-    int free = 0;
-    if (!slot.state.compare_exchange_strong(free, 1)) continue;
-    std::memcpy(slot.path.data(), path.c_str(), path.size() + 1);
-    slot.state = 2;
-    return;
-  }
-}
-
-void forget(const std::string& path) {
-  for (Slot& slot : slots) {
-    if (slot.state == 2 && path == slot.path.data()) {
-      slot.state = 0;
-      return;
-    }
-  }
-}
-
 std::string reason(int error, const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   std::error_code ignored;  // a folder that cannot be looked at is as good as none
@@ -69,6 +49,26 @@ std::string fresh_partial_name(const std::string& path) {
 
 }  // namespace
 
+void remove_on_interrupt(const std::string& path) {
+  if (path.size() >= kLongestPath) return;
+  for (Slot& slot : slots) {
+    int free = 0;
+    if (!slot.state.compare_exchange_strong(free, 1)) continue;
+    std::memcpy(slot.path.data(), path.c_str(), path.size() + 1);
+    slot.state = 2;
+    return;
+  }
+}
+
+void forget_on_interrupt(const std::string& path) {
+  for (Slot& slot : slots) {
+    if (slot.state == 2 && path == slot.path.data()) {
+      slot.state = 0;
+      return;
+    }
+  }
+}
+
 AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   namespace fs = std::filesystem;
   QUENCH_CHECK(!path.empty(), "no name was given for the file to write");
@@ -80,14 +80,14 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   partial_ = direct_ ? path_ : fresh_partial_name(path_);
   file_ = ::open(partial_.c_str(), O_WRONLY | O_CLOEXEC | (direct_ ? 0 : O_CREAT | O_EXCL), 0666);
   QUENCH_CHECK(file_ >= 0, "cannot write '", path, "': ", reason(errno, path));
-  if (!direct_) remember(partial_);
+  if (!direct_) remove_on_interrupt(partial_);
 }
 
 AtomicFile::~AtomicFile() {
   if (file_ >= 0) ::close(file_);
   if (direct_) return;
   if (!committed_) ::unlink(partial_.c_str());
-  forget(partial_);
+  forget_on_interrupt(partial_);
 }
 
 void AtomicFile::write(const void* bytes, std::size_t count) {
@@ -137,6 +137,9 @@ void check_writable(const std::string& path) {
 void remove_partial_files() noexcept {
   for (Slot& slot : slots) {
     if (slot.state == 2) ::unlink(slot.path.data());
+  }
+  for (Slot& slot : slots) {
+    if (slot.state == 2) ::rmdir(slot.path.data());  // folders, empty by now
   }
 }
 

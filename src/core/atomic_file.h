@@ -40,7 +40,12 @@ void write_file_atomically(const std::string& path, std::string_view bytes);
 // Throws now what an AtomicFile would throw after long work, and leaves nothing behind.
 void check_writable(const std::string& path);
 
-// For signal handlers: removes every partial file that is open now. Async-signal-safe.
+// A file, or a folder that is empty then, that an interrupt is to remove; until it is forgotten.
+void remove_on_interrupt(const std::string& path);
+void forget_on_interrupt(const std::string& path);
+
+// For signal handlers: removes every partial file that is open now, and what remove_on_interrupt was told.
+// Async-signal-safe.
 void remove_partial_files() noexcept;
 
 }  // namespace quench

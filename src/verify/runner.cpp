@@ -55,8 +55,8 @@ std::string indented(const std::string& text) {
 Runner::Runner(std::string description, std::vector<std::string> command, double timeout_seconds)
     : description_(std::move(description)), command_(std::move(command)), timeout_(timeout_seconds) {}
 
-NamedValues Runner::run(const std::string& model, const NamedValues& inputs, const std::string& folder) const {
-  const std::string from = folder + "/inputs.npz", to = folder + "/outputs.npz";
+NamedValues Runner::run(const std::string& model, const NamedValues& inputs, ScratchFolder& folder) const {
+  const std::string from = folder.file("inputs.npz"), to = folder.file("outputs.npz");
   fs::remove(to);
   write_npz(from, inputs);
   std::vector<std::string> command = command_;

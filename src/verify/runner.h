@@ -7,6 +7,7 @@
 
 #include "quench/executor.h"
 #include "quench/verify.h"
+#include "verify/scratch_folder.h"
 
 namespace quench {
 
@@ -16,8 +17,8 @@ class Runner {
   Runner(std::string description, std::vector<std::string> command, double timeout_seconds);
 
   // Items along the first axis of the one input -> all outputs of the model, by name. Throws where the runner fails,
-  // with what it said; files live in `folder`.
-  NamedValues run(const std::string& model, const NamedValues& inputs, const std::string& folder) const;
+  // with what it said.
+  NamedValues run(const std::string& model, const NamedValues& inputs, ScratchFolder& folder) const;
 
   const std::string& description() const { return description_; }
 

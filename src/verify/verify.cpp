@@ -103,7 +103,7 @@ class Verification {
  private:
   void prepare_layers() {
     network_ = std::make_unique<IntegerNetwork>(model_.simulated, requantize_from_name(result_.rule));
-    tapped_ = folder_.path("tapped.onnx");
+    tapped_ = folder_.file("tapped.onnx");
     const Graph graph = tapped(model_);
     ExportOptions options;
     options.opset = lowest_opset(graph, model_.opset, 0);
@@ -122,7 +122,7 @@ class Verification {
   }
 
   NamedValues run(const std::string& model, const NamedValues& inputs) {
-    NamedValues outputs = runner_.run(model, inputs, folder_.path(""));
+    NamedValues outputs = runner_.run(model, inputs, folder_);
     const std::int64_t items = inputs.begin()->second.tensor().size(0);
     for (const Value* output : model_.file.outputs()) check_output(outputs, output->name(), items);
     return outputs;

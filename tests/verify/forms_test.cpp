@@ -22,8 +22,9 @@ struct Forms {
   at::Tensor run(const std::string& runtime, const std::string& file, const at::Tensor& images) const {
     VerifyOptions options;
     options.runtime = runtime;
+    ScratchFolder scratch;
     const NamedValues outputs =
-        make_runner(options).run(folder.path("files/" + file), {{"input", RtValue(images)}}, folder.path("files"));
+        make_runner(options).run(folder.path("files/" + file), {{"input", RtValue(images)}}, scratch);
     return outputs.at("logits").tensor();
   }
   Graph graph;

@@ -1,5 +1,6 @@
 // Runners that fail, in every way.
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include "verify/deployed_demo.h"
 
@@ -76,6 +77,27 @@ TEST(Runner, WithoutAnInterpreterSaysHowToGetOne) {
     EXPECT_SAYS(std::string(error.what()), "tools/test-venv");
   }
   ::unsetenv("QUENCH_PYTHON");
+}
+
+TEST(Runner, LeavesNothingBehindWhenInterrupted) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path("tmp"));
+  ::setenv("TMPDIR", folder.path("tmp").c_str(), 1);
+  const std::string runner = "sh -c 'touch " + folder.path("started") + "; sleep 300' sh";
+  const pid_t program =
+      start_program({"verify", demo().file(), "--data", demo_data(0, 4), "--layers", "--runner", runner}, folder);
+  ::unsetenv("TMPDIR");
+  for (int i = 0; i < 1200 && !std::filesystem::exists(folder.path("started")); ++i) ::usleep(50000);
+  ::kill(program, SIGINT);
+  EXPECT_EQ(wait_for(program, folder).code, 130);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path("tmp")));
+}
+
+// -S: none of the packages that were installed.
+TEST(Runner, WithoutItsPackageSaysHowToGetIt) {
+  const std::string text = complaint("python3 -S " + demo_file("../../tools/runners/onnxruntime.py"));
+  EXPECT_SAYS(text, "the Python package 'onnxruntime' is not there");
+  EXPECT_SAYS(text, "test-venv onnxruntime' makes an environment that has it");
 }
 
 TEST(DeployedFile, IsTheQdqModelOfAFolder) {

@@ -30,8 +30,7 @@ def stop(message, code=1):
 
 
 def missing(package):
-    root = "tools" if os.path.isdir("tools") else os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    stop(f"the Python package '{package}' is not there ({sys.executable}); '{root}/test-venv {package}' makes an "
+    stop(f"the Python package '{package}' is not there ({sys.executable}); 'tools/test-venv {package}' makes an "
          f"environment that has it, and QUENCH_PYTHON=.../bin/python names another one", 2)
 
 
