@@ -85,7 +85,7 @@ void add_eval(CLI::App& app, CommandLine& command_line) {
   auto options = std::make_shared<Arguments>();
   CLI::App& command = add_command(app, command_line, "eval", "accuracy of a model on a data set");
   command.alias("test");  // mmrazor's
-  command.add_option("model", options->model, "the model file (.onnx)")->required();
+  command.add_option("model", options->model, "the model file (.onnx, .pt2)")->required();
   command
       .add_option("--data", options->data,
                   "the data set: KIND:PATH?option=value&..., such as \"cifar10:test_batch.bin?norm=imagenet\" "

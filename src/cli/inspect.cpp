@@ -162,7 +162,7 @@ void inspect(const Arguments& options, bool json) {
 void add_inspect(CLI::App& app, CommandLine& command_line) {
   auto options = std::make_shared<Arguments>();
   CLI::App& command = add_command(app, command_line, "inspect", "what is in a model: nodes, shapes, parameters, MACs");
-  command.add_option("model", options->model, "the model file (.onnx)")->required();
+  command.add_option("model", options->model, "the model file (.onnx, .pt2)")->required();
   command.add_flag("--text", options->text, "the stable text form instead (docs/formats.md)");
   command.add_flag("--data", options->data, "with --text: large tensors in full, so that it can be read back");
   command.add_flag("--raw", options->raw, "as imported: shapes inferred, nothing folded or removed");

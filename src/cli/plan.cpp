@@ -49,7 +49,7 @@ void plan(const Arguments& options, bool json) {
 void add_plan(CLI::App& app, CommandLine& command_line) {
   auto options = std::make_shared<Arguments>();
   CLI::App& command = add_command(app, command_line, "plan", "what a platform quantizes in a model, and why");
-  command.add_option("model", options->model, "the float model file (.onnx)");
+  command.add_option("model", options->model, "the float model file (.onnx, .pt2)");
   add_quant_options(command, options->quant);
   command.add_option("-o,--output", options->output, "where the plan goes (YAML; default: printed)")->type_name("FILE");
   command.add_option("--diff", options->diff, "two plans, or models that hold one: what differs")

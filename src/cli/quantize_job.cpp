@@ -108,7 +108,7 @@ void check(const QuantizeJob& job) {
 }  // namespace
 
 void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
-  command.add_option("model", arguments.model, "the float model file (.onnx); or 'model' of the config");
+  command.add_option("model", arguments.model, "the float model file (.onnx, .pt2); or 'model' of the config");
   add_quant_options(command, arguments.quant);
   command.add_option("--calib", arguments.calib, "data to calibrate on (docs/data.md); one image is enough")
       ->type_name("SPEC");

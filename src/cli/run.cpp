@@ -108,7 +108,7 @@ void run(const Options& options, bool json) {
 void add_run(CLI::App& app, CommandLine& command_line) {
   auto options = std::make_shared<Options>();
   CLI::App& command = add_command(app, command_line, "run", "run a model on arrays from a file");
-  command.add_option("model", options->model, "the model file (.onnx)")->required();
+  command.add_option("model", options->model, "the model file (.onnx, .pt2)")->required();
   command.add_option("--inputs", options->inputs, ".npz with one array an input, by name; or .npy for one input")
       ->type_name("FILE");
   command.add_option("-o,--output", options->output, "where the outputs go (.npz)")->type_name("FILE");

@@ -110,7 +110,8 @@ Values map_log_sigmoid(AtenCall& call) {
 
 // Identity in evaluation; alive when an executor trains.
 Values map_dropout(AtenCall& call) {
-  return {&call.make("Dropout", {&call.tensor("input"), &call.scalar(call.real("p", 0.5), DType::kFloat)})};
+  Value& result = call.make("Dropout", {&call.tensor("input"), &call.scalar(call.real("p", 0.5), DType::kFloat)});
+  return {&result, nullptr};  // the native form gives the mask, too
 }
 
 }  // namespace
@@ -137,6 +138,7 @@ QUENCH_REGISTER_ATEN("log_softmax", map_softmax, "LogSoftmax")
 QUENCH_REGISTER_ATEN("_log_softmax", map_softmax, "LogSoftmax")
 QUENCH_REGISTER_ATEN("glu", map_glu, "Split, Sigmoid, Mul")
 QUENCH_REGISTER_ATEN("log_sigmoid", map_log_sigmoid, "Softplus, Neg")
+QUENCH_REGISTER_ATEN("native_dropout", map_dropout, "Dropout")
 QUENCH_REGISTER_ATEN("dropout", map_dropout, "Dropout")
 
 }  // namespace quench

@@ -43,11 +43,12 @@ Values map_attention(AtenCall& call) {
   Value* weights = &call.aux("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
   if (const double p = call.real("dropout_p", 0.0); p > 0.0)
     weights = &call.aux("Dropout", {weights, &call.scalar(p, DType::kFloat)});
-  return {&call.make("MatMul", {weights, &value})};
+  return {&call.make("MatMul", {weights, &value}), nullptr};  // the flash form gives a logarithm, too
 }
 
 }  // namespace
 
+QUENCH_REGISTER_ATEN("_scaled_dot_product_flash_attention_for_cpu", map_attention, "Mul, MatMul, Softmax, MatMul")
 QUENCH_REGISTER_ATEN("scaled_dot_product_attention", map_attention, "Mul, MatMul, Softmax, MatMul")
 
 }  // namespace quench

@@ -32,6 +32,8 @@ Values map_constant_fill(AtenCall& call) {
   return {&filled(call, sizes, call.scalar(number, call.dtype()))};
 }
 
+Values map_scalar_tensor(AtenCall& call) { return {&call.operand("s", call.dtype())}; }
+
 Values map_full(AtenCall& call) {
   const bool like = call.kind().ends_with("_like");
   const auto sizes = like ? call.sizes_of(call.tensor("self")) : call.dim_integers("size");
@@ -86,6 +88,7 @@ QUENCH_REGISTER_ATEN("new_empty", map_constant_fill, "a constant; Expand")
 QUENCH_REGISTER_ATEN("zeros_like", map_constant_fill, "a constant; Expand")
 QUENCH_REGISTER_ATEN("ones_like", map_constant_fill, "a constant; Expand")
 QUENCH_REGISTER_ATEN("empty_like", map_constant_fill, "a constant; Expand")
+QUENCH_REGISTER_ATEN("scalar_tensor", map_scalar_tensor, "a constant")
 QUENCH_REGISTER_ATEN("full", map_full, "a constant; Expand")
 QUENCH_REGISTER_ATEN("new_full", map_full, "a constant; Expand")
 QUENCH_REGISTER_ATEN("full_like", map_full, "a constant; Expand")

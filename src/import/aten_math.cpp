@@ -141,6 +141,11 @@ Values map_logical(AtenCall& call) {
   return {&call.make(kOp, {&call.operand("self", DType::kBool), &call.operand("other", DType::kBool)})};
 }
 
+Values map_bitwise_not(AtenCall& call) {
+  QUENCH_CHECK(call.dtype() == DType::kBool, call.where(), ": only of booleans");
+  return {&call.make("Not", {&call.tensor("self")})};
+}
+
 Values map_where(AtenCall& call) {
   QUENCH_CHECK(call.has("self"), call.where(), ": the form with one argument has a result of unknown size");
   return {&call.make("Where", {&call.operand("condition", DType::kBool), &call.operand("self", call.dtype()),
@@ -201,6 +206,7 @@ QUENCH_REGISTER_ATEN("logical_or", map_logical<kOr>, "Or")
 QUENCH_REGISTER_ATEN("logical_xor", map_logical<kXor>, "Xor")
 QUENCH_REGISTER_ATEN("bitwise_and", map_logical<kAnd>, "And")
 QUENCH_REGISTER_ATEN("bitwise_or", map_logical<kOr>, "Or")
+QUENCH_REGISTER_ATEN("bitwise_not", map_bitwise_not, "Not")
 QUENCH_REGISTER_ATEN("where", map_where, "Where")
 QUENCH_REGISTER_ATEN("masked_fill", map_masked_fill, "Where")
 QUENCH_REGISTER_ATEN("addcmul", map_addcmul, "Mul, Add")

@@ -39,7 +39,7 @@ Values map_batch_norm(AtenCall& call) {
       {&x, &affine(call, "weight", {channels}, 1.0), &affine(call, "bias", {channels}, 0.0), mean, variance}, 1,
       {{"epsilon", call.real("eps", 1e-5)}, {"momentum", 1.0 - call.real("momentum", 0.1)}});
   share_counter(call, node, *mean);
-  return {&node.output()};
+  return {&node.output(), nullptr, nullptr};  // the native form gives the batch's statistics, too
 }
 
 Values map_layer_norm(AtenCall& call) {
@@ -47,16 +47,27 @@ Values map_layer_norm(AtenCall& call) {
   const std::vector<std::int64_t> shape = call.integers("normalized_shape");
   Values inputs{&x, &affine(call, "weight", shape, 1.0)};
   if (Value* bias = call.tensor_or_null("bias")) inputs.push_back(bias);
-  return {&call.make("LayerNormalization", inputs,
-                     {{"axis", -static_cast<std::int64_t>(shape.size())}, {"epsilon", call.real("eps", 1e-5)}})};
+  Value& result = call.make("LayerNormalization", inputs,
+                            {{"axis", -static_cast<std::int64_t>(shape.size())}, {"epsilon", call.real("eps", 1e-5)}});
+  return {&result, nullptr, nullptr};
+}
+
+// Without eps LibTorch takes the type's own rounding step.
+Values map_rms_norm(AtenCall& call) {
+  const std::vector<std::int64_t> shape = call.integers("normalized_shape");
+  const double step = call.dtype() == DType::kFloat16 ? 0x1p-10 : call.dtype() == DType::kBfloat16 ? 0x1p-7 : 0x1p-23;
+  return {&call.make("RMSNormalization", {&call.tensor("input"), &affine(call, "weight", shape, 1.0)},
+                     {{"axis", -static_cast<std::int64_t>(shape.size())}, {"epsilon", call.real("eps", step)}})};
 }
 
 Values map_group_norm(AtenCall& call) {
   Value& x = call.tensor("input");
   const std::int64_t channels = channels_of(call, x);
-  return {&call.make("GroupNormalization",
-                     {&x, &affine(call, "weight", {channels}, 1.0), &affine(call, "bias", {channels}, 0.0)},
-                     {{"num_groups", call.integer("num_groups")}, {"epsilon", call.real("eps", 1e-5)}})};
+  const std::int64_t groups = call.integer(call.args.contains("group") ? "group" : "num_groups");
+  Value& result = call.make("GroupNormalization",
+                            {&x, &affine(call, "weight", {channels}, 1.0), &affine(call, "bias", {channels}, 0.0)},
+                            {{"num_groups", groups}, {"epsilon", call.real("eps", 1e-5)}});
+  return {&result, nullptr, nullptr};
 }
 
 Values map_instance_norm(AtenCall& call) {
@@ -72,7 +83,11 @@ Values map_instance_norm(AtenCall& call) {
 }  // namespace
 
 QUENCH_REGISTER_ATEN_LAYER("batch_norm", map_batch_norm, "BatchNormalization")
+QUENCH_REGISTER_ATEN_LAYER("_native_batch_norm_legit_no_training", map_batch_norm, "BatchNormalization")
 QUENCH_REGISTER_ATEN_LAYER("layer_norm", map_layer_norm, "LayerNormalization")
+QUENCH_REGISTER_ATEN_LAYER("native_layer_norm", map_layer_norm, "LayerNormalization")
+QUENCH_REGISTER_ATEN_LAYER("native_group_norm", map_group_norm, "GroupNormalization")
+QUENCH_REGISTER_ATEN_LAYER("rms_norm", map_rms_norm, "RMSNormalization")
 QUENCH_REGISTER_ATEN_LAYER("group_norm", map_group_norm, "GroupNormalization")
 QUENCH_REGISTER_ATEN_LAYER("instance_norm", map_instance_norm, "InstanceNormalization")
 

@@ -64,6 +64,16 @@ Values map_transpose(AtenCall& call) {
   return transposed(call, perm);
 }
 
+// The last two dims change places.
+Values map_matrix_transpose(AtenCall& call) {
+  const int rank = self(call).rank();
+  QUENCH_CHECK(rank >= 2, call.where(), ": of a tensor with fewer than two dims");
+  Ints perm(static_cast<std::size_t>(rank));
+  std::iota(perm.begin(), perm.end(), 0);
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  return transposed(call, perm);
+}
+
 Values map_permute(AtenCall& call) {
   Ints perm = call.integers("dims");
   for (std::int64_t& axis : perm) axis += axis < 0 ? self(call).rank() : 0;
@@ -150,6 +160,7 @@ QUENCH_REGISTER_ATEN("unflatten", map_unflatten, "Reshape")
 QUENCH_REGISTER_ATEN("t", map_t, "Transpose")
 QUENCH_REGISTER_ATEN("transpose", map_transpose, "Transpose")
 QUENCH_REGISTER_ATEN("swapaxes", map_transpose, "Transpose")
+QUENCH_REGISTER_ATEN("mT", map_matrix_transpose, "Transpose")
 QUENCH_REGISTER_ATEN("permute", map_permute, "Transpose")
 QUENCH_REGISTER_ATEN("movedim", map_movedim, "Transpose")
 QUENCH_REGISTER_ATEN("squeeze", map_squeeze, "Squeeze")
@@ -163,6 +174,7 @@ QUENCH_REGISTER_ATEN("clone", map_same, "the identity")
 QUENCH_REGISTER_ATEN("detach", map_same, "the identity")
 QUENCH_REGISTER_ATEN("alias", map_same, "the identity")
 QUENCH_REGISTER_ATEN("lift_fresh", map_same, "the identity")
+QUENCH_REGISTER_ATEN("lift_fresh_copy", map_same, "the identity")
 QUENCH_REGISTER_ATEN("to", map_to, "Cast")
 QUENCH_REGISTER_ATEN("type_as", map_to, "Cast")
 QUENCH_REGISTER_ATEN("_to_copy", map_to, "Cast")

@@ -104,13 +104,17 @@ DeclaredTypes declared_types(const Graph& graph) {
   return types;
 }
 
-void finish_import(Graph& graph, const DeclaredTypes& declared, const ImportOptions& options) {
+void check_and_infer(Graph& graph, const DeclaredTypes& declared, const ImportOptions& options) {
   Unsupported unsupported;
   collect_unsupported(graph, unsupported);
   if (!unsupported.empty() && !options.allow_unsupported) refuse(unsupported);
-  mark_parameters(graph);
   infer_types(graph, declared);
   if (unsupported.empty()) graph.verify();
+}
+
+void finish_import(Graph& graph, const DeclaredTypes& declared, const ImportOptions& options) {
+  mark_parameters(graph);
+  check_and_infer(graph, declared, options);
 }
 
 }  // namespace quench

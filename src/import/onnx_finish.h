@@ -17,6 +17,8 @@ using DeclaredTypes = std::map<std::string, TypeInfo>;  // of nodes' outputs, by
 bool is_supported(const Node& node);
 
 DeclaredTypes declared_types(const Graph& graph);
+// For a graph that knows its parameters: operators known, types inferred and compared.
+void check_and_infer(Graph& graph, const DeclaredTypes& declared, const ImportOptions& options);
 void finish_import(Graph& graph, const DeclaredTypes& declared, const ImportOptions& options);
 
 }  // namespace quench

@@ -9,8 +9,8 @@ namespace {
 // What is or may be a view of its input. There is no module to compare the graph with, so doubt counts.
 bool may_be_view(const std::string& kind) {
   static const std::set<std::string> kMayBe = {
-      "aten::reshape", "aten::reshape_as", "aten::flatten",  "aten::contiguous", "aten::to",
-      "aten::type_as", "aten::real",       "aten::swapaxes", "aten::unfold",     "aten::_unsafe_view"};
+      "aten::reshape", "aten::reshape_as", "aten::flatten", "aten::contiguous", "aten::to",      "aten::type_as",
+      "aten::real",    "aten::swapaxes",   "aten::unfold",  "aten::lift_fresh", "aten::detach_", "aten::_unsafe_view"};
   return is_view_kind(kind) || kMayBe.contains(kind);
 }
 
@@ -35,7 +35,7 @@ void Pt2Aliases::check(const Pt2Node& node, const std::string& kind, const std::
   for (const std::string& input : inputs)
     QUENCH_CHECK(!stale_.contains(input), where,
                  " reads a view of a tensor that an in-place operator has changed since; make the change out of place");
-  const bool writes = is_in_place_kind(kind);
+  const bool writes = is_in_place_kind(kind) && kind != "aten::detach_";  // that one changes no element
   if (inputs.empty() || (!writes && !may_be_view(kind))) return;
   const std::string root = root_of(inputs[0]);
   if (writes) {

@@ -141,13 +141,13 @@ class GraphMaker {
     const AtenEntry* entry = AtenRegistry::instance().find(kind);
     const Values inputs = values_.tensors_of(node);
     const std::string owner = entry && entry->is_layer ? owners_.owner_of(inputs) : "";
-    AtenCall call(graph_, kind, names_.name_of(node, kind.empty() ? kind_name(node) : kind, owner));
+    const std::string name = names_.name_of(node, kind.empty() ? kind_name(node) : kind, owner);
+    AtenCall call(graph_, kind, name);
     aliases_.check(node, full_kind, call.where());
-    for (const auto& [name, arg] : node.inputs) call.args[name] = values_.argument(arg);
     const std::vector<std::string> results = result_names(node);
     for (const std::string& result : results) call.outputs.push_back(values_.type_of(result));
     QUENCH_CHECK(!results.empty(), "gives no tensor, which has no counterpart");
-    const Values values = entry ? mapped(call) : opaque(node, call, inputs);
+    const Values values = entry ? mapped(node, call) : opaque(node, name, inputs);
     QUENCH_CHECK(values.size() >= results.size(), "gives ", results.size(), " results where ", values.size(),
                  " are known");
     for (std::size_t i = 0; i < results.size(); ++i) take(results[i], values[i]);
@@ -157,7 +157,8 @@ class GraphMaker {
   }
 
   // An entry that stumbles over what contradicts itself (a rank, a count) has met a broken file.
-  static Values mapped(AtenCall& call) {
+  Values mapped(const Pt2Node& node, AtenCall& call) const {
+    for (const auto& [name, arg] : node.inputs) call.args[name] = values_.argument(arg);
     try {
       return map_aten_call(call);
     } catch (const InternalError& error) {
@@ -166,10 +167,10 @@ class GraphMaker {
   }
 
   // To look at, not to run.
-  Values opaque(const Pt2Node& node, const AtenCall& call, const Values& inputs) {
-    const std::string name = graph_.unique_name(names_.name_of(node, kind_name(node), ""));
+  Values opaque(const Pt2Node& node, const std::string& name, const Values& inputs) {
     const std::string op = node.target.starts_with("torch.ops.") ? node.target.substr(10) : node.target;
-    Node& made = graph_.add(op, name, inputs, static_cast<int>(call.outputs.size()));
+    const auto results = static_cast<int>(result_names(node).size());
+    Node& made = graph_.add(op, graph_.unique_name(name), inputs, results);
     return {made.outputs().begin(), made.outputs().end()};
   }
 

@@ -27,7 +27,7 @@ Graph import_pt2(const std::string& path, const ImportOptions& options) {
                         graph.source.format = "pt2";
                         graph.source.path = path;
                         graph.source.producer = "torch " + program.torch_version;
-                        finish_import(graph, declared_types(graph), options);
+                        check_and_infer(graph, declared_types(graph), options);
                         return graph;
                       });
 }

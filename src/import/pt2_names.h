@@ -8,8 +8,7 @@
 
 namespace quench {
 
-// "L__self__,,Net;L__self__features.0,features.0,torch.nn.Conv2d" -> "features.0"; "" for the outermost. A
-// module that is called again has "@1" behind its name.
+// "L__self__,,Net;L__self__features.0,features.0,torch.nn.Conv2d" -> "features.0"; "" for the outermost.
 std::string innermost_module(const std::string& stack);
 
 class Pt2Names {
@@ -21,7 +20,7 @@ class Pt2Names {
   std::string name_of(const Pt2Node& node, const std::string& kind, const std::string& owner) const;
 
  private:
-  std::map<std::string, int> calls_;  // module -> how many
+  std::map<std::string, int> calls_;  // in each call of a module
 };
 
 }  // namespace quench

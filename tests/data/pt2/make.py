@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Makes the torch.export archives of this folder, with random weights, and what torch computes with them.
+
+For maintainers; the tests only read the files. Needs torch 2.9 or newer and numpy:
+    python3 tests/data/pt2/make.py
+Beside NAME.pt2 lies NAME.npz with the arrays in0, in1 ..., out0 ... and other_in0 ..., other_out0 ... for a
+second set of inputs, of other sizes than those of the export. Archives that must be refused have none.
+"""
+import json
+import pathlib
+import zipfile
+
+import numpy as np
+import torch
+from torch import nn
+from torch.export import Dim, export, save
+from torch.nn import functional as F
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+BATCH, LENGTH = Dim("batch", min=1, max=64), Dim("length", min=2, max=32)
+
+
+class ConvNet(nn.Module):
+    """In-place activations, a residual, a module that is called twice, batch norm."""
+
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(inplace=True),
+                                      nn.MaxPool2d(2), nn.Conv2d(8, 8, 3, padding=1, groups=2))
+        self.act = nn.Hardswish()
+        self.pool = nn.AdaptiveAvgPool2d(1)
+        self.fc = nn.Linear(8, 5)
+
+    def forward(self, x):
+        x = self.features(x)
+        x = self.act(x + self.act(x))
+        return self.fc(self.pool(x).flatten(1))
+
+
+class Attention(nn.Module):
+    """Batch and length are both symbols; the length is computed with."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(32, 8)
+        self.attn = nn.MultiheadAttention(8, 2, batch_first=True)
+        self.norm = nn.LayerNorm(8)
+        self.register_buffer("positions", torch.randn(32, 8), persistent=False)
+
+    def forward(self, ids):
+        x = self.embed(ids) + self.positions[:ids.size(1)]
+        y, _ = self.attn(x, x, x, need_weights=False)
+        y = self.norm(x + y)
+        return y.reshape(ids.size(0) * ids.size(1), 8).softmax(-1)
+
+
+class Norms(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.group = nn.LayerNorm(6), nn.GroupNorm(2, 4)
+        self.drop = nn.Dropout(0.2)
+        self.fc = nn.Linear(6, 5)
+
+    def forward(self, x):
+        x = self.drop(F.gelu(self.fc(self.group(self.layer(x)))))
+        return F.pad(x.softmax(-1), (1, 2)).var(-1), x.rsqrt().isnan()
+
+
+class Shapes(nn.Module):
+    """Arithmetic on sizes, constants, several inputs and outputs."""
+
+    def forward(self, x, y):
+        n, length = x.shape[0], x.shape[1]
+        half = length // 2
+        head = x[:, :half]
+        ramp = torch.arange(length, dtype=torch.float32)
+        grid = torch.zeros(n, length * 2 + 1) + torch.cat([ramp, ramp, torch.tensor([2.5])])
+        return {"head": head.sum(1), "grid": grid, "tail": x[:, half:] * y.unsqueeze(1),
+                "flat": x.reshape(-1, 1).expand(n * length, 3)}
+
+
+class Layouts(nn.Module):
+    """Weights that are views: strided, channels-last, with an offset, tied; small types."""
+
+    def __init__(self):
+        super().__init__()
+        store = torch.randn(100)
+        self.turned = nn.Parameter(store[4:36].view(4, 8).t())
+        self.shifted = nn.Parameter(store[36:44])
+        self.conv = nn.Conv2d(3, 4, 3).to(memory_format=torch.channels_last)
+        self.first = nn.Linear(8, 8)
+        self.second = nn.Linear(8, 8)
+        self.second.weight = self.first.weight
+        self.register_buffer("mask", torch.tensor([True, False] * 4))
+        self.register_buffer("scale", torch.tensor([0.5] * 8, dtype=torch.bfloat16))
+
+    def forward(self, x, image):
+        x = self.second(self.first(x)) + self.shifted
+        x = torch.where(self.mask, x, x * self.scale.float())
+        return x @ self.turned, self.conv(image)
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(6, 8, batch_first=True, bidirectional=True)
+        self.out = nn.Linear(16, 3)
+
+    def forward(self, x):
+        y, last = self.rnn(x)
+        return self.out(y[:, -1]), last
+
+
+class Unsupported(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Sequential(nn.Linear(4, 4), Cholesky())
+
+    def forward(self, x):
+        return self.inner(x)
+
+
+class Cholesky(nn.Module):
+    def forward(self, x):
+        return torch.linalg.cholesky(x @ x.mT + torch.eye(4))
+
+
+class StaleView(nn.Module):
+    """Reads a view after the tensor behind it was changed."""
+
+    def forward(self, x):
+        y = x + 1
+        view = y.view(-1, 2)
+        y.mul_(2)
+        return view + 1
+
+
+class Counter(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros(()))
+
+    def forward(self, x):
+        self.count.add_(1)
+        return x + self.count
+
+
+def arrays(prefix, inputs, outputs):
+    flat = outputs.values() if isinstance(outputs, dict) else outputs if isinstance(outputs, tuple) else (outputs,)
+    result = {f"{prefix}in{i}": x.numpy() for i, x in enumerate(inputs)}
+    result.update({f"{prefix}out{i}": y.detach().numpy() for i, y in enumerate(flat)})
+    return result
+
+
+def slim(path):
+    """Without what no reader needs: stack traces, example inputs, spaces."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist() if "sample_inputs" not in name}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in members.items():
+            if name.endswith("models/model.json"):
+                program = json.loads(data)
+                for node in program["graph_module"]["graph"]["nodes"]:
+                    node["metadata"] = {k: v for k, v in node["metadata"].items() if k == "nn_module_stack"}
+                data = json.dumps(program, separators=(",", ":")).encode()
+            archive.writestr(zipfile.ZipInfo(name), data)
+
+
+def make(name, module, inputs, shapes, other=None, decompose=False):
+    module.eval()
+    program = export(module, inputs, dynamic_shapes=shapes)
+    if decompose:
+        program = program.run_decompositions()
+    save(program, FOLDER / f"{name}.pt2")
+    slim(FOLDER / f"{name}.pt2")
+    if other is None:
+        return
+    found = arrays("", inputs, module(*inputs))
+    found.update(arrays("other_", other, module(*other)))
+    np.savez(FOLDER / f"{name}.npz", **found)
+
+
+def main():
+    torch.manual_seed(7)
+    image, batch = torch.randn, ({0: BATCH},)
+    make("conv_net", ConvNet(), (image(3, 3, 8, 8),), batch, (image(5, 3, 8, 8),))
+    make("decomposed", ConvNet(), (image(3, 3, 8, 8),), batch, (image(2, 3, 8, 8),), decompose=True)
+    ids = lambda *sizes: torch.randint(0, 32, sizes)
+    make("attention", Attention(), (ids(3, 7),), ({0: BATCH, 1: LENGTH},), (ids(2, 11),))
+    make("norms", Norms(), (image(3, 4, 6),), batch, (image(2, 4, 6),), decompose=True)
+    make("shapes", Shapes(), (image(3, 7), image(3)), ({0: Dim.AUTO, 1: Dim.AUTO}, {0: Dim.AUTO}), (image(2, 10), image(2)))
+    make("layouts", Layouts(), (image(3, 8), image(3, 3, 5, 5)), ({0: BATCH}, {0: BATCH}),
+         (image(4, 8), image(4, 3, 5, 5)))
+    make("gru", Recurrent(), (image(3, 4, 6),), batch, (image(2, 4, 6),))
+    make("unsupported", Unsupported(), (image(3, 4, 4),), batch)
+    make("stale_view", StaleView(), (image(3, 4),), batch)
+    make("counter", Counter(), (image(3, 4),), batch)
+
+
+if __name__ == "__main__":
+    main()
