@@ -7,13 +7,16 @@
 namespace quench {
 namespace {
 
-// Deployment gave the quantizer of an output y the name y, and what it reads the name y_float.
+// Deployment gave the quantizer of an output y the name y, and what it reads another.
 void restore_output_name(Graph& graph, const std::string& name) {
+  const auto renamed = graph.metadata.find(kFloatOutputKey + name);
+  if (renamed == graph.metadata.end()) return;
   Value* output = graph.find_value(name);
   Node* node = output ? output->producer() : nullptr;
   if (!node || node->op() != "quench.FakeQuant" || !output->is_graph_output()) return;
   Value& inner = *node->input(0);
-  if (inner.name() != name + "_float" || graph.find_value(name + ".fq")) return;
+  if (inner.name() != renamed->second || graph.find_value(name + ".fq")) return;
+  graph.metadata.erase(renamed);
   graph.rename(*output, name + ".fq");
   const std::string before = inner.name();
   graph.rename(inner, name);

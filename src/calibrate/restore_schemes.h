@@ -5,6 +5,9 @@
 
 namespace quench {
 
+// Metadata of a deployed file: "quench.float_output:y" = "y_float", the name of what the quantizer of output y reads.
+inline const std::string kFloatOutputKey = "quench.float_output:";
+
 // A Q/DQ file read back: what its nodes cannot say (fewer bits than the type has, narrow ranges of weights, the name
 // of an output in front of its quantizer) is taken from the plan that the file carries. The numbers stay those of the
 // nodes; where a scheme of the plan contradicts them, the nodes hold.

@@ -230,7 +230,10 @@ void quantize(const QuantizeJob& job, const CommonOptions& common) {
   if (job.deploy) stages.run("deploy", [&] { files = deploy_graph(job, graph, record); });
   record.stages = stages.records();
   write_results(job, graph, record);
-  if (files) write_deployment(*files, job.deploy_folder(), true);
+  // The folder of its own is made anew with each run; one that the config names is the user's.
+  if (files) write_deployment(*files, job.deploy_folder(), job.config.deploy.folder.empty() || job.force);
+  QUENCH_CHECK(files || !job.deploy || stages.ended() || !job.deploy_configured(), record.notes.back(),
+               " (the calibrated model was written: ", job.model_file(), ")");
   if (common.json) return print_json(json_of(record));
   std::cout << summary_text(record) << "written     " << job.model_file() << "\n            "
             << "plan.yaml, record.json and report.txt beside it\n";

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/atomic_file.h"
+#include "quench/deploy.h"
 #include "quench/error.h"
 #include "quench/platform.h"
 
@@ -89,6 +90,20 @@ void check_model_is_kept(const QuantizeJob& job) {
                "--no-deploy");
 }
 
+// What the config says of deployment, before the work: options of the exporter, files that are in the way.
+void check_deploy(const QuantizeJob& job) {
+  check_model_is_kept(job);
+  if (!job.deploy_configured() || job.config.quant.platform.empty()) return;
+  const std::string& product = find_platform(job.config.quant.platform).product;
+  QUENCH_CHECK(!product.empty(), "'deploy' is configured, but platform '", job.config.quant.platform,
+               "' has no files of its own");
+  job.config.deploy.exporter.checked(ExporterRegistry::instance().get(product).options,
+                                     concat("exporter '", product, "'"));
+  const fs::path first = fs::path(job.deploy_folder()) / (job.deploy_name() + ".onnx");
+  QUENCH_CHECK(job.config.deploy.folder.empty() || job.force || !fs::exists(first), "'", first.string(),
+               "' is there already; it is replaced with --force only");
+}
+
 void check(const QuantizeJob& job) {
   const JobConfig& config = job.config;
   check_device(job.device);
@@ -102,7 +117,7 @@ void check(const QuantizeJob& job) {
                "no data to calibrate on: give --calib SPEC (docs/data.md)");
   QUENCH_CHECK(job.dry_run || !config.output.empty(), "no output: give -o FOLDER");
   if (!config.output.empty()) check_output(job);
-  if (job.deploy) check_model_is_kept(job);
+  if (job.deploy) check_deploy(job);
 }
 
 }  // namespace
@@ -135,6 +150,7 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
       ->type_name("N")
       ->check(CLI::Range(0, 1 << 20));
   command.add_flag("--skip-broken", arguments.skip_broken, "name broken items and leave them out");
+  command.add_flag("--force", arguments.force, "replace files in the folder that 'deploy' of the config names");
   command.add_flag("--no-deploy", arguments.no_deploy, "do not write the target's files (into DIR/deploy)");
   command.add_flag("--dry-run", arguments.dry_run, "print plan, sizes and memory need; no work, no files");
   command.add_option("--stop-after", arguments.stop_after, "the last stage: import, fuse, plan, insert, calibrate ...")
@@ -153,6 +169,11 @@ std::string QuantizeJob::deploy_folder() const {
   return config.deploy.folder.empty() ? file("deploy") : config.deploy.folder;
 }
 
+bool QuantizeJob::deploy_configured() const {
+  const DeployConfig& said = config.deploy;
+  return !said.folder.empty() || !said.name.empty() || said.opset != 0 || !said.exporter.values().empty();
+}
+
 QuantizeJob job_of(const QuantizeArguments& arguments) {
   QuantizeJob job;
   job.config = job_of(arguments.quant);
@@ -163,6 +184,7 @@ QuantizeJob job_of(const QuantizeArguments& arguments) {
   job.dump_after = arguments.dump_after;
   job.device = job.config.calibration.device;
   job.deploy = !arguments.no_deploy;
+  job.force = arguments.force;
   job.dry_run = arguments.dry_run;
   job.time = arguments.time;
   job.skip_broken = job.config.calibration.skip_broken;

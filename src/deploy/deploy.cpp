@@ -44,7 +44,10 @@ void check_names(const Deployment& deployment) {
 }  // namespace
 
 Deployment deploy(const Graph& quantized, const DeployOptions& options) {
-  QUENCH_CHECK(!options.name.empty(), "the deployed model needs a name");
+  QUENCH_CHECK(!options.name.empty() && options.name[0] != '.' && options.name.find('/') == std::string::npos, "'",
+               options.name,
+               "' cannot be the name of the deployed files: it must not be empty, begin with a dot "
+               "or hold a slash");
   const QuantPlan plan = plan_of(quantized);
   Deployment result;
   result.platform = chosen_platform(quantized, plan, options.platform);

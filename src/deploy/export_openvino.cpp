@@ -2,6 +2,7 @@
 // two differ only in the names of the ranges.
 #include <ATen/ATen.h>
 
+#include "deploy/deploy_files.h"
 #include "deploy/quantized.h"
 #include "deploy/side_file.h"
 #include "quench/error.h"
@@ -96,12 +97,17 @@ void write(const DeployJob& job, RangeName range_name, Deployment& deployment) {
   deployment.files.push_back(std::move(file));
 }
 
-void write_openvino(const DeployJob& job, Deployment& deployment) { write(job, end_first, deployment); }
+// Beside it the form that OpenVINO reads as well, and that `quench verify` compares code by code.
+void write_openvino(const DeployJob& job, Deployment& deployment) {
+  write(job, end_first, deployment);
+  put_file(deployment, qdq_file(job));
+}
 void write_mmrazor(const DeployJob& job, Deployment& deployment) { write(job, tensor_first, deployment); }
 
 }  // namespace
 
-QUENCH_REGISTER_EXPORTER("openvino", write_openvino, "OpenVINO's FakeQuantize nodes: N_deploy_model.onnx")
+QUENCH_REGISTER_EXPORTER("openvino", write_openvino,
+                         "OpenVINO's FakeQuantize nodes: N_deploy_model.onnx; N_qdq.onnx beside it")
 QUENCH_REGISTER_EXPORTER("fake_quantize_onnx", write_mmrazor,
                          "OpenVINO's FakeQuantize nodes under mmrazor's names: N_deploy_model.onnx")
 

@@ -1,6 +1,7 @@
 // snpe: encodings for Qualcomm's converter (--quantization_overrides); platforms.md 5.2. The converter estimates anew
 // what it finds no encoding for, so every tensor whose range follows from a neighbour's gets one.
 #include "deploy/side_file.h"
+#include "passes/rewrite.h"
 #include "quench/error.h"
 #include "quench/op.h"
 
@@ -30,10 +31,12 @@ bool copy_range(StrippedModel& model, const Value* value, const Value* like) {
   return true;
 }
 
-// What a clamp reads is clamped again by the range of what it gives, and a branch lies within what it is joined to.
+// What a clamp reads is clamped again by the range of what it gives, and a branch lies within what it is joined to. Not
+// where another operator reads it too, which would see it cut off.
 bool takes_range_from_behind(const Node& node, int slot) {
   if (node.op() == "Concat") return true;
   const bool clamps = node.op() == "Relu" || node.op() == "Clip";
+  if ((clamps || node.op() == "MaxPool") && (!node.input(slot) || only_user(*node.input(slot)) != &node)) return false;
   return slot == 0 && (clamps || node.op() == "Resize" || entry_of(node).traits.range == RangeRule::kPasses);
 }
 

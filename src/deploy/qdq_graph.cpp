@@ -35,6 +35,15 @@ CodeRange range_of(DType dtype) {
   }
 }
 
+// Where the codes fill only a part of four bits they go into eight: ONNX has no Clip of the smaller type.
+DType stored_activation(const QScheme& scheme) {
+  const DType stored = stored_type(scheme);
+  if (stored != DType::kInt4 && stored != DType::kUint4) return stored;
+  const CodeRange all = range_of(stored);
+  if (scheme.qmin() == all.min && scheme.qmax() == all.max) return stored;
+  return scheme.is_signed() ? DType::kInt8 : DType::kUint8;
+}
+
 class QdqGraph {
  public:
   QdqGraph(const Graph& ready, const QdqStyle& style) : graph_(ready), style_(style) {}
@@ -69,12 +78,12 @@ class QdqGraph {
   }
 
   // Quantizers with the same tensors (shared scales) have the same constants in the file.
-  Parameters parameters_of(const Node& quantizer, const QType& type, const std::vector<std::int64_t>& sizes) {
+  Parameters parameters_of(const Node& quantizer, const QType& type, const std::vector<std::int64_t>& sizes,
+                           DType stored) {
     const auto [at, fresh] = parameters_.try_emplace({quantizer.input(1), quantizer.input(2)}, Parameters{});
     if (!fresh) return at->second;
     std::string base = quantizer.input(1)->name();  // "<value>.fq.scale"
     if (const auto end = base.rfind(".fq.scale"); end != std::string::npos) base.resize(end);
-    const DType stored = stored_type(type.scheme);
     at->second.scale = &graph_.add_constant(graph_.unique_name(base + "_scale"), scale_tensor(type, sizes));
     at->second.zero_point =
         &graph_.add_constant(graph_.unique_name(base + "_zero_point"), zero_point_tensor(type, sizes), stored);
@@ -91,9 +100,10 @@ class QdqGraph {
     const QType type = qtype_of(quantizer);
     Value& source = *quantizer.input(0);
     const std::string name = source.name();
-    const Parameters p = parameters_of(quantizer, type, baked.sizes().vec());
-    Value& codes = graph_.add_constant(graph_.unique_name(name + "_quantized"), codes_of_baked(quantizer, baked),
-                                       stored_type(type.scheme));
+    const DType stored = stored_type(type.scheme);
+    const Parameters p = parameters_of(quantizer, type, baked.sizes().vec(), stored);
+    Value& codes =
+        graph_.add_constant(graph_.unique_name(name + "_quantized"), codes_of_baked(quantizer, baked), stored);
     Node& node =
         graph_.insert_before(quantizer, "DequantizeLinear", graph_.unique_name(base_name(quantizer) + "_dequantized"),
                              {&codes, p.scale, p.zero_point});
@@ -115,7 +125,7 @@ class QdqGraph {
     Node& node = graph_.insert_before(quantizer, "DequantizeLinear", graph_.unique_name(name + "_dequantized"),
                                       {&codes, &scale, &zero});
     node.output().set_type(source.type());
-    if (bias.scale.dim() > 0) node.attrs["axis"] = std::int64_t{0};
+    if (bias.scale.dim() > 0) node.attrs["axis"] = bias.codes.dim() - 1;
     graph_.replace_uses(quantizer.output(), node.output());
     graph_.erase(quantizer);
     take_name(source, node.output());
@@ -135,8 +145,8 @@ class QdqGraph {
     std::vector<std::int64_t> sizes;
     if (!type.scheme.per_tensor()) sizes = {static_cast<std::int64_t>(type.params.scale.size())};
     QUENCH_CHECK(type.scheme.granularity() != Granularity::kGroup, "activations in groups have no Q/DQ form");
-    const Parameters p = parameters_of(quantizer, type, sizes);
-    const DType stored = stored_type(type.scheme);
+    const DType stored = stored_activation(type.scheme);
+    const Parameters p = parameters_of(quantizer, type, sizes, stored);
     const std::string base = base_name(quantizer);
     Node& quantize = graph_.insert_before(quantizer, "QuantizeLinear", graph_.unique_name(base + "_quantized"),
                                           {&source, p.scale, p.zero_point});
@@ -163,8 +173,6 @@ class QdqGraph {
     const CodeRange all = range_of(stored);
     const int lowest = all.min + (type.scheme.is_signed() && !style_.clip_lowest ? 1 : 0);
     if (type.scheme.qmin() <= lowest && type.scheme.qmax() >= all.max) return quantize.output();
-    QUENCH_CHECK(stored == DType::kInt8 || stored == DType::kUint8, "codes of '", type.scheme.text(),
-                 "' fill only a part of ", name_of(stored), ", and ONNX has no Clip of that type");
     const auto bound = [&](int code, const char* which) {
       return &graph_.add_constant(graph_.unique_name(quantize.name() + which),
                                   at::full({}, code, at::TensorOptions().dtype(scalar_type_of(stored))), stored);

@@ -57,7 +57,7 @@ void clamp_codes(Graph& graph, const OutputQuantizer& output) {
     const auto options = at::TensorOptions().dtype(scalar_type_of(output.codes.dtype()));
     return &graph.add_constant(graph.unique_name(quantize.name() + which), at::full({}, code, options));
   };
-  Node& clip = graph.insert_after(quantize, "Clip", quantize.name() + "_clip",
+  Node& clip = graph.insert_after(quantize, "Clip", graph.unique_name(quantize.name() + "_clip"),
                                   {&quantize.output(), bound(low, "_min"), bound(high, "_max")});
   clip.output().set_type(quantize.output().type());
   graph.replace_uses(quantize.output(), clip.output());

@@ -55,11 +55,13 @@ at::Tensor codes_of_baked(const Node& quantizer, const at::Tensor& baked) {
   const QType type = qtype_of(quantizer);
   const at::Tensor codes = quantize_reference(baked, type, QuantizeBy::kDivision);
   const at::Tensor again = dequantize_reference(codes, type);
-  // 2^16 codes at most, each product within half an ulp: 2^-8 of a step is beyond all of it.
-  const double step = *std::max_element(type.params.scale.begin(), type.params.scale.end());
-  const double off = baked.numel() == 0 ? 0.0 : (again - baked).abs().max().item<double>();
-  QUENCH_CHECK(!type.scheme.is_int() || off <= step / 256, quantizer.where(), ": its weight lies off its grid by ", off,
-               " (a step is ", step, "): it cannot be stored in codes");
+  if (!type.scheme.is_int() || baked.numel() == 0) return codes;
+  // In steps of each element's own channel. 2^16 codes at most, each product within half an ulp: 2^-8 of a step is
+  // beyond all of it.
+  const at::Tensor step = dequantize_reference(codes.to(at::kInt) + 1, type) - again;
+  const double off = ((again - baked) / step).abs().max().item<double>();
+  QUENCH_CHECK(off <= 1.0 / 256, quantizer.where(), ": its weight lies off its grid by ", off,
+               " steps: it cannot be stored in codes");
   return codes;
 }
 

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "calibrate/restore_schemes.h"
 #include "deploy/quantized.h"
 #include "passes/rewrite.h"
 #include "quench/error.h"
@@ -48,6 +49,7 @@ void restore_output_names(Graph& graph) {
     const std::string name = inner.name();
     graph.rename(inner, graph.unique_name(name + "_float"));
     graph.rename(*output, name);
+    graph.metadata[kFloatOutputKey + name] = inner.name();  // for who reads the file back
   }
 }
 

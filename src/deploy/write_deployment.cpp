@@ -1,6 +1,9 @@
 // All files of a deployment, or none: written into a folder beside, moved into place at the end.
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 
 #include "core/atomic_file.h"
@@ -17,7 +20,7 @@ namespace fs = std::filesystem;
 class StagingFolder {
  public:
   explicit StagingFolder(const fs::path& target) : path_(target / concat(".deploying-", ::getpid())) {
-    fs::remove_all(path_);
+    for (const fs::path& stale : abandoned(target)) fs::remove_all(stale);
     fs::create_directory(path_);
   }
   ~StagingFolder() {
@@ -29,6 +32,19 @@ class StagingFolder {
   const fs::path& path() const { return path_; }
 
  private:
+  // Of processes that were killed.
+  static std::vector<fs::path> abandoned(const fs::path& target) {
+    const std::string prefix = ".deploying-";
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::directory_iterator(target)) {
+      const std::string name = entry.path().filename().string();
+      if (!name.starts_with(prefix)) continue;
+      const int pid = std::atoi(name.c_str() + prefix.size());
+      if (pid == ::getpid() || (pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH)) found.push_back(entry.path());
+    }
+    return found;
+  }
+
   fs::path path_;
 };
 
@@ -69,8 +85,10 @@ void check_free(const fs::path& path, bool force) {
 
 // Looks at all before it moves the first; a model may have brought a second file, with its tensors.
 void move_all(const fs::path& from, const fs::path& to, bool force) {
-  for (const auto& entry : fs::directory_iterator(from)) check_free(to / entry.path().filename(), force);
-  for (const auto& entry : fs::directory_iterator(from)) fs::rename(entry.path(), to / entry.path().filename());
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(from)) files.push_back(entry.path());
+  for (const fs::path& file : files) check_free(to / file.filename(), force);
+  for (const fs::path& file : files) fs::rename(file, to / file.filename());
 }
 
 }  // namespace

@@ -159,7 +159,8 @@ TEST_F(Deploy, RefusesWhatItDoesNotKnow) {
   expect_refused(run({"--platform", "no_such"}), "no_such");
   expect_refused(run({"--platform", "vitis"}), "while deploying a plan for 'tensorrt' to 'vitis'");
   expect_refused(run({"--platform", "fbgemm"}), "fbgemm");
-  expect_refused(run({"--name", "a/b"}), "is no file name");
+  expect_refused(run({"--name", "a/b"}), "cannot be the name of the deployed files");
+  expect_refused(run({"--name", ".."}), "cannot be the name of the deployed files");
   EXPECT_FALSE(fs::exists(out()));
 }
 

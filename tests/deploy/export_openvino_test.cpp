@@ -31,7 +31,7 @@ at::Tensor fake_quantize(const Node& node, const at::Tensor& x) {
 TEST(ExportOpenvino, WritesTheRangesOfTheSimulation) {
   const Graph quantized = calibrated_graph("openvino");
   const Deployment deployment = deployed(quantized);
-  ASSERT_EQ(deployment.files.size(), 2U);
+  ASSERT_EQ(deployment.files.size(), 3U);
   const DeployFile& file = file_of(deployment, "net_deploy_model.onnx");
   EXPECT_EQ(file.opset, 11);
   const Graph& graph = file.model;

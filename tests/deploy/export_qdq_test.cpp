@@ -94,6 +94,45 @@ TEST(ExportQdq, CutsCodesThatTheSchemeDoesNotHave) {
   EXPECT_TRUE(bit_equal(run(graph, x), run(quantized, x)));
 }
 
+// ONNX has no Clip of four bits: codes that do not fill the type go into eight.
+TEST(ExportQdq, FewBitsOfActivationsAreCutOffInEight) {
+  for (const int bits : {3, 4, 12}) {
+    const std::string scheme = concat("int", bits, " symmetric tensor narrow");
+    QuantPlan plan;
+    plan.platform = "onnxruntime";
+    plan.by = QuantizeBy::kDivision;
+    plan.entries = {plan_entry("x", scheme), plan_entry("relu2", scheme)};
+    Graph graph = small_graph();
+    insert_quantizers(graph, plan);
+    calibrate(graph, TensorData(whole({8, 3, 8, 8}, 5, 9)), {});
+    const Graph file = qdq_of(graph);
+    EXPECT_EQ(file.value("x_zero_point").dtype(), bits <= 8 ? DType::kInt8 : DType::kInt16);
+    const at::Tensor x = 3 * whole({4, 3, 8, 8}, 12, 9);
+    EXPECT_TRUE(bit_equal(run(file, x), run(graph, x))) << bits;
+  }
+}
+
+TEST(ExportQdq, ABiasMayHaveAnAxisOfOne) {
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {Dim::symbol("N"), Dim(4)}));
+  Value& w = graph.add_constant("w", whole({4, 3}, 1, 3));
+  Value& b = graph.add_constant("b", whole({1, 3}, 2, 5));
+  graph.add_output(graph.add("Gemm", "fc", {&x, &w, &b}).output());
+  QuantPlan plan;
+  plan.platform = "onnxruntime";
+  plan.by = QuantizeBy::kDivision;
+  PlanEntry bias = plan_entry("b", "int8 symmetric tensor");
+  bias.role = Role::kBias;
+  bias.derived_from = {"x", "w"};
+  plan.entries = {plan_entry("x", "uint8 affine tensor"), plan_entry("w", "int8 symmetric channel:1"), bias};
+  insert_quantizers(graph, plan);
+  calibrate(graph, TensorData(whole({8, 4}, 5, 9)), {});
+  const Graph file = qdq_of(graph);
+  EXPECT_EQ(file.find_node("b_dequantized")->get_int("axis", -1), 1);
+  const at::Tensor items = whole({4, 4}, 11, 9);
+  EXPECT_TRUE(bit_equal(run(file, items), run(graph, items)));
+}
+
 TEST(ExportQdq, StoresFourBitsAsSuch) {
   const Graph quantized = calibrated_graph("onnxruntime", with_rule([](LayerRule& rule) { rule.weight.bits = 4; }));
   const Deployment deployment = deployed(quantized);

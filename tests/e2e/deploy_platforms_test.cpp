@@ -132,7 +132,7 @@ TEST_P(EveryTarget, DeploysOrSaysWhyNot) {
 std::vector<Job> all_jobs() {
   std::vector<Job> jobs;
   for (const std::string& platform : PlatformRegistry::instance().names())
-    for (const char* model : {"resnet18", "mobilenet_v2"}) jobs.push_back({platform, model});
+    for (const char* model : {"resnet18", "mobilenet_v2", "resnet20_cifar"}) jobs.push_back({platform, model});
   return jobs;
 }
 

@@ -62,6 +62,23 @@ def print_time(run, items, seconds):
     print(json.dumps({"items": items, "seconds": best}))
 
 
+def write_npz(path, arrays):
+    """As numpy.savez, which takes no array of the name 'file'."""
+    import numpy, zipfile
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            with archive.open(name + ".npy", "w", force_zip64=True) as entry:
+                numpy.lib.format.write_array(entry, numpy.ascontiguousarray(array), allow_pickle=False)
+
+
+def input_names(path):
+    """Of an ONNX file, in its order; for runtimes that take their inputs by place."""
+    import onnx
+    graph = onnx.load(path, load_external_data=False).graph
+    constants = {tensor.name for tensor in graph.initializer}
+    return [value.name for value in graph.input if value.name not in constants]
+
+
 def main(load):
     """`load(path, shapes)` gives (batch or None, run); run(feeds, names or None) gives {name: array} for one slice of the
     items. `shapes` are those of a slice; a runtime that compiles for them takes shapes[name][0] for its batch."""
@@ -92,4 +109,4 @@ def main(load):
     if arguments.time:
         first = {name: array[:batch or SLICE] for name, array in feeds.items()}
         print_time(lambda: run(first, names), len(next(iter(first.values()))), arguments.time)
-    numpy.savez(arguments.outputs, **{name: numpy.concatenate([part[name] for part in parts]) for name in parts[0]})
+    write_npz(arguments.outputs, {name: numpy.concatenate([part[name] for part in parts]) for name in parts[0]})

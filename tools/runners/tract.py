@@ -25,12 +25,13 @@ def load(path, shapes):
     model, batch = runner.with_batch(path, shapes)
     make_scalars(model.graph)
     outputs = [value.name for value in model.graph.output]  # tract itself names nodes, not tensors
+    inputs = runner.input_names(path)  # taken by place
     with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
         onnx.save(model, file.name)
         runnable = tract.onnx().load(file.name).into_model().into_runnable()
 
     def run(feeds, names):
-        found = runnable.run(list(feeds.values()))
+        found = runnable.run([feeds[name] for name in inputs])
         return {name: array.to_numpy() for name, array in zip(outputs, found) if names is None or name in names}
     return batch, run
 

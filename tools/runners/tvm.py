@@ -17,11 +17,12 @@ except ImportError:
 def load(path, shapes):
     model, batch = runner.with_batch(path, shapes)
     outputs = [value.name for value in model.graph.output]
+    inputs = runner.input_names(path)  # taken by place
     module = from_onnx(model, keep_params_in_input=False)
     machine = relax.VirtualMachine(tvm.compile(relax.get_pipeline("zero")(module), target="llvm"), tvm.cpu())
 
     def run(feeds, names):
-        found = machine["main"](*[tvm.runtime.tensor(array) for array in feeds.values()])
+        found = machine["main"](*[tvm.runtime.tensor(array) for array in (feeds[name] for name in inputs)])
         found = list(found) if len(outputs) > 1 else [found]
         return {name: array.numpy() for name, array in zip(outputs, found) if names is None or name in names}
     return batch, run
