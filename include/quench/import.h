@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "quench/graph.h"
 
@@ -10,9 +11,12 @@ namespace quench {
 
 struct ImportOptions {
   bool allow_unsupported = false;  // keep nodes whose operator has no entry (to look at, not to run)
+  // Element type and numbers of each input, for files that do not say them: TorchScript. Dim 0 may change all the same.
+  std::vector<TypeInfo> inputs = {};
 };
 
-// By what the file is, not by its name: ONNX, or an archive of torch.export. Errors carry "while importing PATH".
+// By what the file is, not by its name: ONNX, an archive of torch.export, or TorchScript. Errors carry "while importing
+// PATH".
 Graph import_model(const std::string& path, const ImportOptions& options = {});
 
 Graph import_onnx(const std::string& path, const ImportOptions& options = {});
@@ -21,5 +25,9 @@ Graph import_onnx_bytes(std::string_view bytes, const std::string& folder = "", 
 
 // An archive of torch.export.save (.pt2). Nodes are named after their modules, sizes stay symbolic.
 Graph import_pt2(const std::string& path, const ImportOptions& options = {});
+
+// A program of torch.jit.save, scripted or traced. It is run, in evaluation mode, to be traced anew: control flow that
+// depends on data is refused. PyTorch 2 keeps the shapes of a trace in the file; for others give options.inputs.
+Graph import_torchscript(const std::string& path, const ImportOptions& options = {});
 
 }  // namespace quench

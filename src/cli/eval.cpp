@@ -18,6 +18,7 @@ struct Arguments {
   std::string model, data, predictions, against, device = "cpu";
   std::int64_t limit = 0;
   bool plain = false;
+  ImportOptions import;
   EvalOptions eval;
 };
 
@@ -45,7 +46,7 @@ void check_options(const Arguments& options) {
 
 void eval(Arguments options, const CommonOptions& common) {
   check_options(options);
-  Graph graph = load_model(options.model);
+  Graph graph = load_model(options.model, options.import);
   if (graph.metadata.contains("quench.plan")) check_calibrated(graph);  // else it would pass for quantized
   const std::unique_ptr<Dataset> data = open_data(options.data, options.limit, graph);
   const bool classify = data->task() == Task::kClassify;
@@ -85,7 +86,7 @@ void add_eval(CLI::App& app, CommandLine& command_line) {
   auto options = std::make_shared<Arguments>();
   CLI::App& command = add_command(app, command_line, "eval", "accuracy of a model on a data set");
   command.alias("test");  // mmrazor's
-  command.add_option("model", options->model, "the model file (.onnx, .pt2)")->required();
+  command.add_option("model", options->model, "the model file (.onnx, .pt2, .pt)")->required();
   command
       .add_option("--data", options->data,
                   "the data set: KIND:PATH?option=value&..., such as \"cifar10:test_batch.bin?norm=imagenet\" "
@@ -107,6 +108,7 @@ void add_eval(CLI::App& app, CommandLine& command_line) {
   command.add_option("--against", options->against, "a predictions file of an earlier run: a paired test with it")
       ->type_name("FILE");
   command.add_flag("--no-optimize", options->plain, "the graph as it is, without the inference passes");
+  add_input_shape_option(command, options->import);
   add_device_option(command, options->device);
   command.callback([&command_line, options] {
     command_line.action = [&command_line, options] { eval(*options, command_line.common); };

@@ -16,6 +16,7 @@ struct Arguments {
   std::string model;
   bool text = false, data = false, raw = false;
   DimBindings dims;
+  ImportOptions import;
   std::string why;
   QuantArguments quant;
 };
@@ -124,7 +125,7 @@ Json json_of(const Graph& graph, const ModelSummary& summary, bool cleaned) {
 
 // From the plan that the model was quantized by, or from one made for it now.
 void print_why(const Arguments& options, bool json) {
-  const Graph graph = load_model(options.model);
+  const Graph graph = load_model(options.model, options.import);
   const bool planned = graph.metadata.contains("quench.plan");
   QUENCH_CHECK(planned || !options.quant.platform.empty(), "the model holds no plan; --platform NAME makes one");
   QUENCH_CHECK(!planned || options.quant.platform.empty(), "the model was quantized by a plan: leave --platform out");
@@ -140,7 +141,7 @@ void inspect(const Arguments& options, bool json) {
   if (!options.why.empty()) return print_why(options, json);
   QUENCH_CHECK(!(options.text && json), "--text and --json cannot be given together");
   QUENCH_CHECK(options.text || !options.data, "--data is for --text: it prints large tensors in full");
-  const LoadedModel model = load_model_to_look_at(options.model, options.raw);
+  const LoadedModel model = load_model_to_look_at(options.model, options.raw, options.import);
   if (options.text) {
     TextOptions text;
     text.data = options.data;
@@ -162,11 +163,12 @@ void inspect(const Arguments& options, bool json) {
 void add_inspect(CLI::App& app, CommandLine& command_line) {
   auto options = std::make_shared<Arguments>();
   CLI::App& command = add_command(app, command_line, "inspect", "what is in a model: nodes, shapes, parameters, MACs");
-  command.add_option("model", options->model, "the model file (.onnx, .pt2)")->required();
+  command.add_option("model", options->model, "the model file (.onnx, .pt2, .pt)")->required();
   command.add_flag("--text", options->text, "the stable text form instead (docs/formats.md)");
   command.add_flag("--data", options->data, "with --text: large tensors in full, so that it can be read back");
   command.add_flag("--raw", options->raw, "as imported: shapes inferred, nothing folded or removed");
   add_dim_option(command, options->dims);
+  add_input_shape_option(command, options->import);
   command.add_option("--why", options->why, "why this tensor is quantized, or stays float")->type_name("TENSOR");
   add_quant_options(command, options->quant);
   command.callback([&command_line, options] {

@@ -1,8 +1,9 @@
 #include "cli/load_model.h"
 
+#include <CLI/CLI.hpp>
+
 #include "quench/error.h"
 #include "quench/evaluate.h"
-#include "quench/import.h"
 #include "quench/op.h"
 #include "quench/pass.h"
 
@@ -21,10 +22,40 @@ void clean_up(Graph& graph, const std::string& path) {
   with_context([&] { return "while cleaning up " + path; }, [&] { run_passes(graph, cleanup_passes()); });
 }
 
+// "1,3,224,224" or "1,128:int64"
+TypeInfo parse_input_type(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  TypeInfo type = TypeInfo::tensor(DType::kFloat, {});
+  try {
+    if (colon != std::string::npos) type.dtype = dtype_from_name(text.substr(colon + 1));
+  } catch (const Error& error) {
+    throw CLI::ValidationError("--input-shape", error.message());
+  }
+  for (const std::string& part : CLI::detail::split(text.substr(0, colon), ',')) {
+    std::int64_t number = 0;
+    if (!CLI::detail::lexical_cast(part, number) || number <= 0)
+      throw CLI::ValidationError("--input-shape", "'" + text + "' is no shape such as 1,3,224,224 or 1,128:int64");
+    type.dims->emplace_back(number);
+  }
+  return type;
+}
+
 }  // namespace
 
-Graph load_model(const std::string& path) {
-  Graph graph = import_model(path);
+void add_input_shape_option(CLI::App& command, ImportOptions& options) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--input-shape",
+          [&options](const std::vector<std::string>& given) {
+            for (const std::string& text : given) options.inputs.push_back(parse_input_type(text));
+          },
+          "TorchScript files: the shape of an input, such as 1,3,224,224 or 1,128:int64; repeatable")
+      ->type_name("SHAPE")
+      ->allow_extra_args(false);
+}
+
+Graph load_model(const std::string& path, const ImportOptions& options) {
+  Graph graph = import_model(path, options);
   clean_up(graph, path);
   return graph;
 }
@@ -35,8 +66,7 @@ void optimize_model(Graph& graph, const std::string& device) {
   run_passes(graph, names);
 }
 
-LoadedModel load_model_to_look_at(const std::string& path, bool raw) {
-  ImportOptions options;
+LoadedModel load_model_to_look_at(const std::string& path, bool raw, ImportOptions options) {
   options.allow_unsupported = true;
   LoadedModel loaded{import_model(path, options), {}, false};
   count_unsupported(loaded.graph, loaded.unsupported);

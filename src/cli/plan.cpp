@@ -16,6 +16,7 @@ struct Arguments {
   std::string model, output;
   std::vector<std::string> diff;
   QuantArguments quant;
+  ImportOptions import;
 };
 
 void print_diff(const Arguments& options, bool json) {
@@ -34,7 +35,7 @@ void plan(const Arguments& options, bool json) {
   QUENCH_CHECK(!options.model.empty(), "no model was given, and no --diff A B");
   const QuantConfig config = quant_config_of(options.quant);
   if (!options.output.empty()) check_writable(options.output);
-  const QuantPlan made = plan_model(load_model(options.model), config);
+  const QuantPlan made = plan_model(load_model(options.model, options.import), config);
   if (!options.output.empty()) write_file_atomically(options.output, to_yaml(made));
   if (json)
     print_json(json_of(made));
@@ -49,8 +50,9 @@ void plan(const Arguments& options, bool json) {
 void add_plan(CLI::App& app, CommandLine& command_line) {
   auto options = std::make_shared<Arguments>();
   CLI::App& command = add_command(app, command_line, "plan", "what a platform quantizes in a model, and why");
-  command.add_option("model", options->model, "the float model file (.onnx, .pt2)");
+  command.add_option("model", options->model, "the float model file (.onnx, .pt2, .pt)");
   add_quant_options(command, options->quant);
+  add_input_shape_option(command, options->import);
   command.add_option("-o,--output", options->output, "where the plan goes (YAML; default: printed)")->type_name("FILE");
   command.add_option("--diff", options->diff, "two plans, or models that hold one: what differs")
       ->type_name("A B")

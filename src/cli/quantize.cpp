@@ -33,8 +33,8 @@ auto with_progress(const CommonOptions& common, const char* what, Body&& body) {
   return body([&](std::int64_t done, std::int64_t total) { progress.show(done, total); });
 }
 
-Graph load_float_model(const std::string& path) {
-  Graph graph = load_model(path);
+Graph load_float_model(const std::string& path, const ImportOptions& options) {
+  Graph graph = load_model(path, options);
   for (const auto& node : graph.nodes())
     QUENCH_CHECK(!entry_of(*node).traits.quantizes, "the model ", path, " is quantized already (", node->where(), ")");
   return graph;
@@ -199,7 +199,7 @@ void quantize(const QuantizeJob& job, const CommonOptions& common) {
   JobDatasets data;
   Stages stages(job.stop_after, [&](const StageRecord& stage) { after_stage(job, stage, graph); });
   stages.run("import", [&] {
-    graph = original = load_float_model(job.config.model);
+    graph = original = load_float_model(job.config.model, job.import);
     data = open_datasets(job, graph);
     record.files = hash_files(job.config);
   });

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "cli/load_model.h"
 #include "core/atomic_file.h"
 #include "quench/deploy.h"
 #include "quench/error.h"
@@ -123,8 +124,9 @@ void check(const QuantizeJob& job) {
 }  // namespace
 
 void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
-  command.add_option("model", arguments.model, "the float model file (.onnx, .pt2); or 'model' of the config");
+  command.add_option("model", arguments.model, "the float model file (.onnx, .pt2, .pt); or 'model' of the config");
   add_quant_options(command, arguments.quant);
+  add_input_shape_option(command, arguments.import);
   command.add_option("--calib", arguments.calib, "data to calibrate on (docs/data.md); one image is enough")
       ->type_name("SPEC");
   command.add_option("--eval", arguments.eval, "data to measure accuracy on, in float and quantized")
@@ -177,6 +179,7 @@ bool QuantizeJob::deploy_configured() const {
 QuantizeJob job_of(const QuantizeArguments& arguments) {
   QuantizeJob job;
   job.config = job_of(arguments.quant);
+  job.import = arguments.import;
   lay_options(arguments, job.config);
   take_plan(arguments.plan, job);
   take_defaults(job.config);

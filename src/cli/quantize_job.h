@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/quant_options.h"
 #include "quench/config.h"
+#include "quench/import.h"
 #include "quench/plan.h"
 #include "report/quantize_record.h"
 
@@ -14,6 +15,7 @@ namespace quench {
 
 struct QuantizeArguments {
   QuantArguments quant;
+  ImportOptions import;
   std::string model, calib, eval, output, plan, bias_correction, statistics, stop_after, dump_after, device = "cpu";
   std::optional<std::uint64_t> seed;
   bool no_deploy = false, force = false, equalize = false, dry_run = false, time = false, skip_broken = false;
@@ -26,6 +28,7 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments);
 
 struct QuantizeJob {
   JobConfig config;
+  ImportOptions import;
   std::optional<QuantPlan> plan;  // of --plan
   std::string plan_file, stop_after, dump_after, device;
   std::string name;  // of the model, for file names

@@ -23,6 +23,7 @@ struct Options {
   bool random = false, optimize = false;
   std::uint64_t seed = 0;
   DimBindings dims;
+  ImportOptions import;
 };
 
 // By name; a single array of any name fits a single input.
@@ -80,7 +81,7 @@ void check_options(const Options& options) {
 
 void run(const Options& options, bool json) {
   check_options(options);
-  Graph graph = load_model(options.model);
+  Graph graph = load_model(options.model, options.import);
   const std::vector<std::string> names = outputs_of(graph, options);
   const NamedValues inputs = inputs_for(graph, options);
   ExecOptions exec;
@@ -108,7 +109,7 @@ void run(const Options& options, bool json) {
 void add_run(CLI::App& app, CommandLine& command_line) {
   auto options = std::make_shared<Options>();
   CLI::App& command = add_command(app, command_line, "run", "run a model on arrays from a file");
-  command.add_option("model", options->model, "the model file (.onnx, .pt2)")->required();
+  command.add_option("model", options->model, "the model file (.onnx, .pt2, .pt)")->required();
   command.add_option("--inputs", options->inputs, ".npz with one array an input, by name; or .npy for one input")
       ->type_name("FILE");
   command.add_option("-o,--output", options->output, "where the outputs go (.npz)")->type_name("FILE");
@@ -120,6 +121,7 @@ void add_run(CLI::App& app, CommandLine& command_line) {
       ->type_name("N")
       ->check(is_count);
   add_dim_option(command, options->dims);
+  add_input_shape_option(command, options->import);
   command.add_flag("--optimize", options->optimize, "the fastest float form: BatchNorm folded, kernels fused");
   add_device_option(command, options->device);
   command.callback([&command_line, options] {

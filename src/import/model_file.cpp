@@ -19,8 +19,7 @@ bool is_zip(const std::string& path) {
 Graph import_zip(const std::string& path, const ImportOptions& options) {
   const bool is_pt2 =
       with_context([&] { return "while importing " + path; }, [&] { return is_pt2_archive(ZipArchive(path)); });
-  QUENCH_CHECK(is_pt2, "'", path, "' is a zip archive, but none of torch.export.save");
-  return import_pt2(path, options);
+  return is_pt2 ? import_pt2(path, options) : import_torchscript(path, options);
 }
 
 }  // namespace

@@ -10,7 +10,9 @@
 #include <torch/csrc/jit/ir/ir.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "graph/tensor_types.h"
 #include "quench/error.h"
@@ -54,6 +56,22 @@ at::Tensor traced_alpha_dropout(const at::Tensor& input, double p, bool train) {
 
 // The tensors that a traced function may read elements of: its state, the same in every run.
 thread_local const std::vector<at::Tensor>* readable = nullptr;
+thread_local std::size_t input_count = 0;  // of the traced function
+
+// Whether an input's elements are behind a value. A number that was made of sizes, as a tensor without dims, is
+// none: PyTorch's own traces compute sizes that way.
+bool depends_on_inputs(const jit::Value* value) {
+  std::unordered_set<const jit::Value*> seen;
+  std::vector<const jit::Value*> open = {value};
+  while (!open.empty()) {
+    const jit::Value* one = open.back();
+    open.pop_back();
+    if (!seen.insert(one).second) continue;
+    if (one->node()->kind() == c10::prim::Param && one->offset() < input_count) return true;
+    for (const jit::Value* input : one->node()->inputs()) open.push_back(input);
+  }
+  return false;
+}
 
 // Whoever reads an element decides something by it that no trace can see. (at::equal is let through: LibTorch's
 // own MultiheadAttention asks by it whether it is self-attention.)
@@ -62,6 +80,7 @@ void refuse_read(const at::Tensor& tensor, const char* op) {
   if (!from_outside || !jit::tracer::getTracingState()->hasValue(tensor)) return;
   for (const at::Tensor& state : *readable)
     if (state.is_same(tensor)) return;
+  if (tensor.dim() == 0 && !depends_on_inputs(jit::tracer::getValueTrace(tensor))) return;
   fail("the module reads an element of a tensor (aten::", op,
        ") while it runs; control flow that depends on data cannot be traced");
 }
@@ -146,6 +165,28 @@ class Reader {
   std::unordered_map<const jit::Value*, int> numbers_;
 };
 
+// It writes into an argument, or does what only its library knows.
+bool has_effect(const TraceNode& node) {
+  const bool known = node.kind.starts_with("aten::") || node.kind.starts_with("prim::");
+  const bool in_place = node.kind.ends_with("_") && !node.kind.ends_with("__");
+  return !known || in_place || std::count(node.arg_names.begin(), node.arg_names.end(), "out") > 0;
+}
+
+// Nodes whose results nothing reads: sizes that were computed in tensors and read as numbers.
+void remove_unread(Trace& trace) {
+  std::vector<bool> read(trace.values.size());
+  for (const int output : trace.outputs) read[static_cast<std::size_t>(output)] = true;
+  std::vector<TraceNode> kept;
+  for (auto node = trace.nodes.rbegin(); node != trace.nodes.rend(); ++node) {
+    const bool used = std::any_of(node->outputs.begin(), node->outputs.end(),
+                                  [&](int output) { return read[static_cast<std::size_t>(output)]; });
+    if (!used && !has_effect(*node)) continue;
+    for (const int input : node->inputs) read[static_cast<std::size_t>(input)] = true;
+    kept.push_back(std::move(*node));
+  }
+  trace.nodes.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
+}
+
 }  // namespace
 
 Trace record_trace(const TracedFunction& function, const std::vector<at::Tensor>& inputs,
@@ -161,8 +202,10 @@ Trace record_trace(const TracedFunction& function, const std::vector<at::Tensor>
   };
   const c10::impl::IncludeDispatchKeyGuard included(kTraceKey);
   readable = &state;
+  input_count = inputs.size();
   const auto recorded = jit::tracer::trace(stack, traced, [](const at::Tensor&) { return std::string(); });
   Trace trace = Reader(*recorded.first->graph).take();
+  remove_unread(trace);
   trace.results = std::move(results);
   return trace;
 }

@@ -1,0 +1,206 @@
+// import_torchscript: a file of torch.jit.save (scripted or traced) -> Graph. The program is loaded, looked through,
+// and then traced anew as a module would be (quench/torch.h): on inputs of several batch sizes, with the table of
+// aten.h behind it and the result compared with the program's own. Loops and branches that hang on sizes or settings
+// are thereby resolved; those that hang on data are refused.
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <c10/core/GradMode.h>
+#include <caffe2/serialize/inline_container.h>
+#include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/passes/inliner.h>
+#include <torch/csrc/jit/runtime/graph_executor.h>
+#include <torch/csrc/jit/serialization/import.h>
+#include <torch/csrc/jit/serialization/import_read.h>
+
+#include <filesystem>
+
+#include "graph/tensor_types.h"
+#include "import/torchscript_archive.h"
+#include "import/torchscript_ops.h"
+#include "quench/error.h"
+#include "quench/import.h"
+#include "quench/torch.h"
+
+namespace quench {
+namespace {
+
+namespace jit = torch::jit;
+
+// What LibTorch throws over a file is the file's fault, std::out_of_range included.
+template <typename Body>
+auto in_libtorch(const char* what, Body&& body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    fail(what, ": ", plain_message(error));
+  }
+}
+
+// Parameters and buffers of a loaded program under their names, the same tensors, as import_module wants them.
+class ScriptState : public torch::nn::Module {
+ public:
+  explicit ScriptState(const jit::Module& script) {
+    for (const auto& item : script.named_parameters(/*recurse=*/false))
+      register_parameter(item.name, item.value, item.value.requires_grad());
+    for (const auto& item : script.named_buffers(/*recurse=*/false)) register_buffer(item.name, item.value);
+    for (const auto& item : script.named_children())
+      register_module(item.name, std::make_shared<ScriptState>(item.value));
+  }
+};
+
+struct Results {
+  std::vector<at::Tensor> tensors;
+  std::vector<std::string> names;  // of a dict's entries; else empty
+};
+
+// Tuples, lists and dicts of tensors, one after another; None is a result that is absent.
+void flatten(const c10::IValue& value, Results& results) {
+  if (value.isTensor()) {
+    if (value.toTensor().defined()) results.tensors.push_back(value.toTensor());
+  } else if (value.isTuple()) {
+    for (const c10::IValue& element : value.toTupleRef().elements()) flatten(element, results);
+  } else if (value.isList()) {
+    for (const c10::IValue& element : value.toListRef()) flatten(element, results);
+  } else if (value.isGenericDict()) {
+    for (const auto& entry : value.toGenericDict()) {
+      QUENCH_CHECK(entry.key().isString() && entry.value().isTensor(),
+                   "the program returns a dict of other things than tensors by name");
+      results.names.push_back(entry.key().toStringRef());
+      flatten(entry.value(), results);
+    }
+  } else {
+    QUENCH_CHECK(value.isNone(), "the program returns a ", value.tagKind(), "; tensors are wanted");
+  }
+}
+
+class Program {
+ public:
+  explicit Program(const std::string& path) {
+    in_libtorch("LibTorch cannot load the program", [&] { load(path); });
+  }
+
+  const jit::Module& module() const { return module_; }
+
+  Results run(const std::vector<at::Tensor>& inputs) {
+    const jit::GraphOptimizerEnabledGuard as_written(false);
+    // Where gradients are wanted attention runs operator by operator, which is what a graph needs.
+    const c10::AutoGradMode gradients(fused_attention_);
+    return in_libtorch("the program fails", [&] {
+      Results results;
+      flatten(module_.forward({inputs.begin(), inputs.end()}), results);
+      return results;
+    });
+  }
+
+  // Names of the tensors that forward takes; those that may be left out come last, and are where `count` ends.
+  std::vector<std::string> input_names(std::size_t count) const {
+    const auto& arguments = module_.get_method("forward").function().getSchema().arguments();
+    std::vector<std::string> names;
+    for (std::size_t i = 1; i < arguments.size(); ++i) {  // 0 is the module itself
+      if (names.size() == count && arguments[i].default_value()) break;
+      const c10::TypePtr type = arguments[i].type();
+      QUENCH_CHECK(c10::TensorType::get()->isSubtypeOf(*type), "the argument '", arguments[i].name(),
+                   "' of the program is a ", type->str(), "; tensors alone are supported");
+      names.push_back(arguments[i].name());
+    }
+    return names;
+  }
+
+ private:
+  void load(const std::string& path) {
+    module_ = jit::import_ir_module(std::make_shared<jit::CompilationUnit>(), path, at::kCPU);
+    QUENCH_CHECK(module_.find_method("forward"), "the program has no method 'forward'");
+    module_.eval();
+    const auto graph = jit::toGraphFunction(module_.get_method("forward").function()).graph()->copy();
+    jit::Inline(*graph);
+    check_torchscript_ops(*graph);
+    fused_attention_ = has_fused_attention(*graph);
+  }
+
+  jit::Module module_;
+  bool fused_attention_ = false;
+};
+
+// Types of the inputs that a file was traced with, which PyTorch 2 keeps in it (without their elements); none where it
+// keeps none.
+std::vector<TypeInfo> types_in_file(const std::string& path) {
+  caffe2::serialize::PyTorchStreamReader reader(path);
+  if (!reader.hasRecord("traced_inputs.pkl")) return {};
+  const c10::IValue kept =
+      jit::readArchiveAndTensors("traced_inputs", "", "traced_inputs/", std::nullopt, std::nullopt, at::kCPU, reader);
+  QUENCH_CHECK(kept.isGenericDict(), "the traced inputs inside the file cannot be read");
+  std::vector<TypeInfo> types;
+  for (const auto& entry : kept.toGenericDict()) {
+    if (!entry.key().isString() || entry.key().toStringRef() != "forward" || !entry.value().isList()) continue;
+    for (const c10::IValue& input : entry.value().toListRef())
+      if (input.isTensor()) types.push_back(TypeInfo::tensor(dtype_of(input.toTensor()), dims_of(input.toTensor())));
+  }
+  return types;
+}
+
+constexpr std::int64_t kLargestInput = std::int64_t{1} << 28;  // elements: 1 GB of floats
+
+// Random numbers of a fixed seed; whole numbers are 0 and 1, which any table can be indexed with.
+at::Tensor example_of(const TypeInfo& type) {
+  std::vector<std::int64_t> sizes;
+  std::int64_t elements = 1;
+  for (const Dim& dim : type.dims.value_or(Dims{})) {
+    QUENCH_CHECK(dim.is_number() && dim.number() > 0 && dim.number() <= kLargestInput / elements,
+                 "an input of the shape ", text_of(*type.dims), ": numbers above 0 are wanted, and a product up to ",
+                 kLargestInput);
+    sizes.push_back(dim.number());
+    elements *= dim.number();
+  }
+  at::Generator generator = at::detail::createCPUGenerator(7);
+  const at::ScalarType scalar = scalar_type_of(type.dtype);
+  const auto options = at::TensorOptions().dtype(at::kFloat);
+  if (!at::isFloatingType(scalar)) return at::randint(0, 2, sizes, generator, options).to(scalar);
+  return at::randn(sizes, generator, options).to(scalar);
+}
+
+std::vector<at::Tensor> examples_for(const std::string& path, const std::vector<TypeInfo>& given) {
+  const std::vector<TypeInfo> types =
+      given.empty() ? in_libtorch("LibTorch cannot read the traced inputs", [&] { return types_in_file(path); })
+                    : given;
+  QUENCH_CHECK(!types.empty(),
+               "the file does not say the shape of its inputs; give it, one for each input: --input-shape 1,3,224,224 "
+               "(ImportOptions::inputs in C++)");
+  std::vector<at::Tensor> examples;
+  for (const TypeInfo& type : types) examples.push_back(example_of(type));
+  return examples;
+}
+
+Graph trace_program(const std::string& path, const ImportOptions& options) {
+  in_libtorch("LibTorch cannot read the archive", [&] { check_torchscript_archive(path); });
+  Program program(path);
+  const std::vector<at::Tensor> examples = examples_for(path, options.inputs);
+  ModuleImportOptions import;
+  import.name = std::filesystem::path(path).stem().string();
+  import.input_names = program.input_names(examples.size());
+  QUENCH_CHECK(import.input_names.size() == examples.size(), "the program takes ", import.input_names.size(),
+               " inputs; shapes were given for ", examples.size());
+  ScriptState state(program.module());
+  const ModuleForward forward = [&](const std::vector<at::Tensor>& inputs) {
+    Results results = program.run(inputs);
+    if (results.names.size() == results.tensors.size()) import.output_names = results.names;
+    return results.tensors;
+  };
+  return import_module(state, forward, examples, import);
+}
+
+}  // namespace
+
+Graph import_torchscript(const std::string& path, const ImportOptions& options) {
+  return with_context([&] { return "while importing " + path; },
+                      [&] {
+                        Graph graph = trace_program(path, options);
+                        graph.source.format = "torchscript";
+                        graph.source.path = path;
+                        return graph;
+                      });
+}
+
+}  // namespace quench
