@@ -21,8 +21,8 @@ struct Arguments {
 };
 
 VerifyResult verified(Arguments& arguments, const CommonOptions& common) {
-  QUENCH_CHECK(arguments.options.layers || !arguments.options.bound,
-               "--bound is of the codes of layers: give --layers with it");
+  QUENCH_CHECK(arguments.options.layers || (!arguments.options.bound && arguments.options.rule.empty()),
+               "--bound and --rule are of the codes of layers: give --layers with them");
   const std::string file = deployed_file(arguments.model);
   const std::unique_ptr<Dataset> data = open_data(arguments.data, arguments.limit, import_model(file));
   Progress progress(std::cerr, progress_style(common.silent()), "verifying", "items");

@@ -29,6 +29,15 @@ const Node* quantize_behind(const Value& codes) {
   return node && node->op() == "QuantizeLinear" ? node : nullptr;
 }
 
+// The name that a value of the file has in the simulation, where quantizers stand for the pairs: what a pair on v gives
+// is "v.fq" there, but an output keeps its name.
+std::string simulated_name(const Value& value) {
+  const Node* node = value.producer();
+  if (!node || node->op() != "DequantizeLinear" || !node->input(0) || value.is_graph_output()) return value.name();
+  const Node* quantize = quantize_behind(*node->input(0));
+  return quantize && quantize->input(0) ? simulated_name(*quantize->input(0)) + ".fq" : value.name();
+}
+
 // The tensors of codes by the value that was quantized.
 std::multimap<std::string, const Value*> code_tensors(const Graph& file) {
   std::multimap<std::string, const Value*> found;
@@ -37,9 +46,10 @@ std::multimap<std::string, const Value*> code_tensors(const Graph& file) {
     const Value& codes = *node->input(0);
     const Node* quantize = quantize_behind(codes);
     if (!quantize || !quantize->input(0)) continue;
-    const auto [begin, end] = found.equal_range(quantize->input(0)->name());
+    const std::string name = simulated_name(*quantize->input(0));
+    const auto [begin, end] = found.equal_range(name);
     if (std::none_of(begin, end, [&](const auto& entry) { return entry.second == &codes; }))
-      found.emplace(quantize->input(0)->name(), &codes);
+      found.emplace(name, &codes);
   }
   return found;
 }
@@ -85,9 +95,13 @@ void clip_only(Graph& graph, Node& quantizer) {
 
 std::string deployed_file(const std::string& file_or_folder) {
   if (!fs::is_directory(file_or_folder)) return file_or_folder;
-  std::vector<std::string> found;
-  for (const auto& entry : fs::directory_iterator(file_or_folder))
-    if (entry.path().string().ends_with("_qdq.onnx")) found.push_back(entry.path().string());
+  std::vector<std::string> found, models;
+  for (const auto& entry : fs::directory_iterator(file_or_folder)) {
+    const std::string path = entry.path().string();
+    if (path.ends_with(".onnx")) models.push_back(path);
+    if (path.ends_with("_qdq.onnx")) found.push_back(path);
+  }
+  if (found.empty() && models.size() == 1) return models[0];  // of platform qdq: N.onnx itself
   QUENCH_CHECK(!found.empty(), "there is no deployed Q/DQ model (N_qdq.onnx) in '", file_or_folder,
                "'; 'quench deploy' of a platform whose product is Q/DQ writes one");
   QUENCH_CHECK(found.size() == 1, "there are ", found.size(), " deployed models in '", file_or_folder,

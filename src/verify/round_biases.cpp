@@ -50,7 +50,7 @@ bool round_bias(Graph& graph, Node& layer) {
 int round_biases(Graph& graph) {
   std::vector<Node*> layers;
   for (const auto& node : graph.nodes())
-    if (node->op() == "Conv" || node->op() == "Gemm") layers.push_back(node.get());
+    if (node->op() == "Conv" || node->op() == "ConvTranspose" || node->op() == "Gemm") layers.push_back(node.get());
   int rounded = 0;
   for (Node* layer : layers) rounded += round_bias(graph, *layer) ? 1 : 0;
   return rounded;

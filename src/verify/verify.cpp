@@ -26,10 +26,14 @@ constexpr std::int64_t kFileBytes = std::int64_t{64} << 20;  // of the arrays th
 constexpr double kFloatBound = 1e-5;  // of codes behind float32 sums: their order is the runtime's (runtimes differ)
 constexpr std::int64_t kSlice = 32;   // items that the simulation runs at a time
 
-std::int64_t elements_of(const Value& value) {
+// Of one item; `unknown` where a dim is not a number.
+std::int64_t elements_of(const Value& value, std::int64_t unknown) {
+  if (!value.has_rank()) return unknown;
   std::int64_t count = 1;
-  for (std::size_t d = 1; value.has_rank() && d < value.dims().size(); ++d)
-    count *= value.dims()[d].is_number() ? value.dims()[d].number() : 1;
+  for (std::size_t d = 1; d < value.dims().size(); ++d) {
+    if (!value.dims()[d].is_number()) return unknown;
+    count *= value.dims()[d].number();
+  }
   return count;
 }
 
@@ -60,13 +64,15 @@ class Verification {
     result_.bound = options.bound.value_or(runtime_.bound);
     result_.float_bound = options.bound.value_or(std::max(runtime_.bound, kFloatBound));
     result_.output_bound = options.output_bound;
+    requantize_from_name(result_.rule);  // throws for a name that is none, whether it is needed or not
     if (options.layers) prepare_layers();
   }
 
-  std::int64_t items_a_call() const {
+  // `item`: elements of the data's first one. Tensors between whose size is not known count as eight times that.
+  std::int64_t items_a_call(std::int64_t item) const {
     const std::int64_t fixed = std::max<std::int64_t>(fixed_batch(input_), 1);
-    std::int64_t bytes = 4 * elements_of(input_);
-    for (const TensorResult& tensor : result_.tensors) bytes += elements_of(model_.file.value(tensor.name));
+    std::int64_t bytes = 4 * std::max<std::int64_t>(item, 1);
+    for (const TensorResult& tensor : result_.tensors) bytes += elements_of(model_.file.value(tensor.name), 8 * item);
     const std::int64_t items = options_.batch > 0 ? options_.batch : std::max<std::int64_t>(kFileBytes / bytes, 1);
     return (items + fixed - 1) / fixed * fixed;
   }
@@ -213,7 +219,8 @@ class Verification {
 VerifyResult verify(const std::string& file, const Dataset& data, const VerifyOptions& options) {
   Verification verification(file, options, data.task());
   LoadOptions load;
-  load.batch_size = verification.items_a_call();
+  QUENCH_CHECK(data.size() > 0, "there is no data to verify on");
+  load.batch_size = verification.items_a_call(data.get(0).input.tensor().numel());
   Loader loader(data, load);
   std::int64_t done = 0;
   while (const std::optional<Batch> batch = loader.next()) {

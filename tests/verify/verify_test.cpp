@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "core/exit_code.h"
+#include "quench/pass.h"
 #include "verify/deployed_demo.h"
 #include "verify/many_ops.h"
 
@@ -68,6 +69,42 @@ TEST(Verify, FloatBiasesAreWhatOnnxRuntimeMakesOfThem) {
   options.runner = runtime_python("onnxruntime", why) + " " + demo_file("../../tools/runners/onnxruntime.py");
   options.runtime = "tract";  // whose biases stay in float
   EXPECT_GT(demo.verify_on(40, options).local.share(), 5e-5);
+}
+
+// x -> conv (quantized) -> relu (quantized too: one pair behind the other) and -> sigmoid; deconv with a bias.
+Graph preactivation() {
+  at::manual_seed(8);
+  Graph graph;
+  TypeInfo type;
+  type.dtype = DType::kFloat;
+  type.dims = Dims{Dim::symbol("N"), Dim(4), Dim(8), Dim(8)};
+  Value& x = graph.add_input("x", type);
+  const auto weight = [&](const char* name, at::IntArrayRef sizes) {
+    return &graph.add_constant(name, at::randn(sizes));
+  };
+  Value& c = graph.add("Conv", "c", {&x, weight("c.w", {6, 4, 1, 1}), weight("c.b", {6})}).output();
+  Value& r = graph.add("Relu", "r", {&c}).output();
+  Value& s = graph.add("Sigmoid", "s", {&c}).output();
+  Value& a = graph.add("Conv", "a", {&r, weight("a.w", {4, 6, 1, 1}), weight("a.b", {4})}).output();
+  Value& b = graph.add("ConvTranspose", "b", {&s, weight("b.w", {6, 4, 1, 1}), weight("b.b", {4})}).output();
+  graph.add_output(graph.add("Add", "y", {&a, &b}).output());
+  run_passes(graph, {"infer_shapes"});
+  return graph;
+}
+
+TEST(Verify, QuantizersBehindQuantizersAndTransposedConvolutions) {
+  std::string why;
+  SKIP_WITHOUT(runtime_python("onnxruntime", why), why);
+  if (!processor_adds_exactly()) GTEST_SKIP() << "this processor has no VNNI";
+  const TensorData data(at::randn({32, 4, 8, 8}));
+  for (const char* platform : {"onnxruntime", "tensorrt_qdq"}) {
+    const DeployedDemo deployed(preactivation(), data, platform);
+    VerifyOptions options;
+    options.layers = true;
+    const VerifyResult result = verify(deployed.file(), data, options);
+    EXPECT_TRUE(result.passed()) << platform << ": " << result.failures[0];
+    EXPECT_GT(result.local.codes + result.local_float.codes, 0);
+  }
 }
 
 TEST(Verify, OfOutputsAloneLooksAtNoCodes) {
@@ -137,7 +174,7 @@ TEST(Verify, CommandPrintsAndPasses) {
   EXPECT_GT(json.json()["layers"]["tensors"].size(), 3U);
   const Outcome bound = quench_run({"verify", demo.file(), "--data", demo_data(500, 20), "--bound", "0.1"});
   EXPECT_EQ(bound.code, kUsersToMend);
-  EXPECT_NE(bound.err.find("give --layers with it"), std::string::npos) << bound.err;
+  EXPECT_NE(bound.err.find("give --layers with them"), std::string::npos) << bound.err;
 }
 
 }  // namespace
