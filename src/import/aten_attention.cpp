@@ -26,9 +26,27 @@ Value& causal_mask(AtenCall& call, Value& query, Value& key) {
   return call.cast(call.aux("Trilu", {&ones}, {{"upper", std::int64_t{0}}}), DType::kBool);
 }
 
+// [batch, heads, length, width]: each head as often as there are queries to it, one after the other.
+Value& repeat_heads(AtenCall& call, Value& x, const Value& query) {
+  QUENCH_CHECK(x.rank() == 4 && query.rank() == 4, call.where(), ": grouped queries have four dims");
+  const Dim &heads = x.dims()[1], &queries = query.dims()[1], &width = x.dims()[3];
+  const bool fixed = heads.is_number() && queries.is_number() && width.is_number();
+  QUENCH_CHECK(fixed && heads.number() > 0 && queries.number() % heads.number() == 0, call.where(), ": ",
+               queries.text(), " heads of queries for ", heads.text(), " of keys");
+  if (heads == queries) return x;
+  Value& apart = call.aux("Unsqueeze", {&x, &call.integers_constant({2})});
+  const std::int64_t times = queries.number() / heads.number();
+  Value& tiled = call.aux("Tile", {&apart, &call.integers_constant({1, 1, times, 1, 1})});
+  return call.aux("Reshape", {&tiled, &call.integers_constant({0, queries.number(), -1, width.number()})});
+}
+
 Values map_attention(AtenCall& call) {
-  Value &query = call.tensor("query"), &key = call.tensor("key"), &value = call.tensor("value");
-  QUENCH_CHECK(!call.flag("enable_gqa"), call.where(), ": grouped queries are not supported");
+  Value& query = call.tensor("query");
+  const bool grouped = call.flag("enable_gqa");
+  const auto heads_of = [&](const char* arg) -> Value& {
+    return grouped ? repeat_heads(call, call.tensor(arg), query) : call.tensor(arg);
+  };
+  Value &key = heads_of("key"), &value = heads_of("value");
   const int rank = query.rank();
   const Dim& width = query.dims()[static_cast<std::size_t>(rank - 1)];
   QUENCH_CHECK(width.is_number(), call.where(), ": the width of a head must be fixed");

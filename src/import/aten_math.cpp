@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 
 #include <map>
+#include <numbers>
 
 #include "graph/tensor_types.h"
 #include "import/aten.h"
@@ -99,6 +100,22 @@ Values map_log1p(AtenCall& call) {
   return {&call.make("Log", {&call.aux("Add", {&x, &call.scalar(1.0, call.dtype())})})};
 }
 
+Values map_log2(AtenCall& call) {
+  Value& x = call.cast(call.tensor("self"), call.dtype());
+  return {&call.make("Mul", {&call.aux("Log", {&x}), &call.scalar(std::numbers::log2e, call.dtype())})};
+}
+
+// The sign of the dividend, as in C.
+Values map_fmod(AtenCall& call) {
+  return {&call.make("Mod", {&call.operand("self", call.dtype()), &call.operand("other", call.dtype())},
+                     {{"fmod", std::int64_t{1}}})};
+}
+
+Values map_outer(AtenCall& call) {
+  Value& column = call.aux("Unsqueeze", {&call.operand("self", call.dtype()), &call.integers_constant({1})});
+  return {&call.make("Mul", {&column, &call.operand("vec2", call.dtype())})};
+}
+
 Values map_extremum(AtenCall& call) {
   const bool high = call.kind() == "maximum" || call.kind() == "max";
   return {
@@ -193,6 +210,9 @@ QUENCH_REGISTER_ATEN("rsqrt", map_rsqrt, "Sqrt, Reciprocal")
 QUENCH_REGISTER_ATEN("square", map_square, "Mul")
 QUENCH_REGISTER_ATEN("expm1", map_expm1, "Exp, Sub")
 QUENCH_REGISTER_ATEN("log1p", map_log1p, "Add, Log")
+QUENCH_REGISTER_ATEN("log2", map_log2, "Log, Mul")
+QUENCH_REGISTER_ATEN("fmod", map_fmod, "Mod")
+QUENCH_REGISTER_ATEN("outer", map_outer, "Unsqueeze, Mul")
 QUENCH_REGISTER_ATEN("maximum", map_extremum, "Max")
 QUENCH_REGISTER_ATEN("minimum", map_extremum, "Min")
 QUENCH_REGISTER_ATEN("eq", map_compare<kEqual>, "Equal")

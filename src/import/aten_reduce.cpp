@@ -56,6 +56,17 @@ Values map_topk(AtenCall& call) {
   return {&node.output(0), &node.output(1)};
 }
 
+// All of the axis, in order. ONNX says nothing of the order of equal elements, as LibTorch without `stable`.
+Values map_sort(AtenCall& call) {
+  Value& x = self(call);
+  const int axis = call.axis("dim", x.rank(), -1);
+  QUENCH_CHECK(!call.flag("stable"), call.where(), ": a stable order has no counterpart");
+  const AtenInt count = call.sizes_of(x).at(static_cast<std::size_t>(axis));
+  Node& node = call.make_node("TopK", {&x, &call.shape_value({count})}, 2,
+                              {{"axis", std::int64_t{axis}}, {"largest", std::int64_t{call.flag("descending")}}});
+  return {&node.output(0), &node.output(1)};
+}
+
 Values map_cumsum(AtenCall& call) {
   Value& axis = call.constant(at::scalar_tensor(call.axis("dim", self(call).rank()), at::kLong));
   return {&call.make("CumSum", {&call.cast(self(call), call.dtype()), &axis})};
@@ -111,6 +122,7 @@ QUENCH_REGISTER_ATEN("min", map_max, "ReduceMin, ArgMin; Min")
 QUENCH_REGISTER_ATEN("argmax", map_argmax, "ArgMax")
 QUENCH_REGISTER_ATEN("argmin", map_argmax, "ArgMin")
 QUENCH_REGISTER_ATEN("topk", map_topk, "TopK")
+QUENCH_REGISTER_ATEN("sort", map_sort, "TopK")
 QUENCH_REGISTER_ATEN("cumsum", map_cumsum, "CumSum")
 QUENCH_REGISTER_ATEN("var", map_var, "ReduceMean, Mul")
 QUENCH_REGISTER_ATEN("std", map_std, "ReduceMean, Mul, Sqrt")

@@ -83,14 +83,81 @@ void read_output(const json& output, std::vector<Pt2Item>& outputs) {
   fail("an output of the kind '", tag, "' is not supported");
 }
 
-void read_values(const json& graph, Pt2Program& program) {
+// The names of a graph inside another one, as names of the program.
+struct Renaming {
+  std::string prefix;
+  std::map<std::string, std::string> known;  // its inputs and outputs, which the outer graph names
+
+  std::string of(const std::string& name) const {
+    const auto at = known.find(name);
+    return at == known.end() ? prefix + name : at->second;
+  }
+  void apply(std::vector<Pt2Item>& items) const {
+    for (Pt2Item& item : items)
+      if (item.kind == Pt2Item::Kind::kTensor || item.kind == Pt2Item::Kind::kSymbol) item.text = of(item.text);
+  }
+};
+
+void read_values(const json& graph, const Renaming& names, Pt2Program& program) {
   const json& tensors = object_member(graph, "tensor_values");
   for (const auto& [name, meta] : tensors.items())
     with_context([&, &key = name] { return concat("in tensor '", key, "' of the program"); },
-                 [&, &key = name, &value = meta] { program.tensors[key] = read_pt2_type(value); });
+                 [&, &key = name, &value = meta] { program.tensors.try_emplace(names.of(key), read_pt2_type(value)); });
   const json* symbols = find_member(graph, "sym_int_values");
   if (!symbols) return;
-  for (const auto& [name, value] : symbols->items()) program.symbols[name] = read_pt2_size(value);
+  for (const auto& [name, value] : symbols->items()) program.symbols.try_emplace(names.of(name), read_pt2_size(value));
+}
+
+std::vector<Pt2Item> items_of(const std::vector<Pt2Arg>& args) {
+  std::vector<Pt2Item> items;
+  for (const Pt2Arg& arg : args) items.insert(items.end(), arg.items.begin(), arg.items.end());
+  return items;
+}
+
+std::vector<Pt2Item> items_of(const json& arguments) {
+  std::vector<Pt2Arg> args;
+  for (const json& argument : arguments) args.push_back(read_pt2_argument(argument));
+  return items_of(args);
+}
+
+void pair_names(const std::vector<Pt2Item>& inner, const std::vector<Pt2Item>& outer, Renaming& names) {
+  QUENCH_CHECK(inner.size() == outer.size(), "a graph of ", inner.size(), " inputs or outputs is called with ",
+               outer.size());
+  for (std::size_t i = 0; i < inner.size(); ++i) {
+    QUENCH_CHECK(inner[i].kind == outer[i].kind && !inner[i].text.empty(),
+                 "a graph is called with other than it takes");
+    const bool fresh = names.known.emplace(inner[i].text, outer[i].text).second;
+    QUENCH_CHECK(fresh, "a graph inside that gives back what it takes is not supported");
+  }
+}
+
+void read_graph(const json& graph, const Renaming& names, Pt2Program& program);
+
+// torch.no_grad() inside a module: its calls are a graph of their own, (flag, graph, inputs ...). Gradients
+// are the executor's business, so the calls take its place.
+void inline_graph(const json& graph, const Pt2Node& node, Pt2Program& program) {
+  Renaming names{node.name + ".", {}};
+  std::vector<Pt2Arg> given;
+  for (std::size_t i = 2; i < node.inputs.size(); ++i) given.push_back(node.inputs[i].second);
+  pair_names(items_of(array_member(graph, "inputs")), items_of(given), names);
+  pair_names(items_of(array_member(graph, "outputs")), items_of(node.outputs), names);
+  read_graph(graph, names, program);
+}
+
+void read_graph(const json& graph, const Renaming& names, Pt2Program& program) {
+  read_values(graph, names, program);
+  for (const json& entry : array_member(graph, "nodes")) {
+    Pt2Node node = read_node(entry);
+    node.name = names.prefix + node.name;
+    for (auto& [name, arg] : node.inputs) names.apply(arg.items);
+    for (Pt2Arg& output : node.outputs) names.apply(output.items);
+    const bool wraps = node.target == "torch.ops.higher_order.wrap_with_set_grad_enabled" && node.inputs.size() >= 2;
+    const json* body = wraps ? find_member(member(array_member(entry, "inputs")[1], "arg"), "as_graph") : nullptr;
+    if (body)
+      inline_graph(object_member(*body, "graph"), node, program);
+    else
+      program.nodes.push_back(std::move(node));
+  }
 }
 
 }  // namespace
@@ -102,8 +169,7 @@ Pt2Program read_pt2_program(const std::string& text, const std::string& what) {
   if (find_member(parsed, "torch_version")) program.torch_version = text_member(parsed, "torch_version");
   const json& module = object_member(parsed, "graph_module");
   const json& graph = object_member(module, "graph");
-  read_values(graph, program);
-  for (const json& node : array_member(graph, "nodes")) program.nodes.push_back(read_node(node));
+  read_graph(graph, {}, program);
   const json& signature = object_member(module, "signature");
   for (const json& input : array_member(signature, "input_specs")) program.inputs.push_back(read_input(input));
   for (const json& output : array_member(signature, "output_specs")) read_output(output, program.outputs);

@@ -88,6 +88,9 @@ TEST(Pt2Hostile, ProgramsThatDoNotHoldTogether) {
   expect_error(Pt2Copy("conv_net").change(R"("user_input":)", R"("token":)"), "kind 'token'");
   expect_error(Pt2Copy("shapes").change(R"("as_name":"floordiv")", R"("as_name":"nobody")"),
                "uses the number 'floordiv'");
+  expect_error(
+      Pt2Copy("grouped").change(R"("submod_1","graph":{"inputs":[)", R"("submod_1","graph":{"inputs":[{"as_int":1},)"),
+      "is called with");
 }
 
 // Any other change of a program's text either leaves a program or ends in an Error: never in another exception.
@@ -96,7 +99,7 @@ TEST(Pt2Hostile, ManySmallChanges) {
   const std::vector<std::string> words = {
       "0",     "-1",   "2147483648", "9223372036854775807", "1e400", "null", "true", "[]", "{}", "\"x\"", "\"\"",
       "[[1]]", "-0.5", "64"};
-  for (const std::string name : {"conv_net", "shapes", "attention"}) {
+  for (const std::string name : {"conv_net", "shapes", "attention", "grouped"}) {
     const Pt2Copy original(name);
     int refused = 0;
     for (int i = 0; i < 150; ++i) {

@@ -54,7 +54,8 @@ TEST_P(Pt2Archives, GiveWhatTorchGave) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Pt2Archives,
-                         testing::Values("conv_net", "decomposed", "attention", "norms", "shapes", "layouts", "gru"),
+                         testing::Values("conv_net", "decomposed", "attention", "norms", "grouped", "shapes", "layouts",
+                                         "gru"),
                          [](const auto& test) { return test.param; });
 
 TEST(Pt2, NamesNodesAfterTheirModules) {

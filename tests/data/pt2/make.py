@@ -66,6 +66,24 @@ class Norms(nn.Module):
         return F.pad(x.softmax(-1), (1, 2)).var(-1), x.rsqrt().isnan()
 
 
+class Grouped(nn.Module):
+    """A graph inside the graph (no_grad), and two queries to a key."""
+
+    def __init__(self):
+        super().__init__()
+        self.query, self.key = nn.Linear(8, 16), nn.Linear(8, 8)
+        self.register_buffer("speed", torch.rand(4))
+
+    def forward(self, x):
+        batch, length, _ = x.shape
+        with torch.no_grad():
+            angle = torch.outer(torch.arange(length).float(), self.speed)
+        query = self.query(x).view(batch, length, 4, 4).transpose(1, 2) * angle.cos()
+        key = self.key(x).view(batch, length, 2, 4).transpose(1, 2)
+        y = F.scaled_dot_product_attention(query, key, key.abs().add(1).log2(), is_causal=True, enable_gqa=True)
+        return y.transpose(1, 2).flatten(2), torch.fmod(x, 0.7), x.sort(1, descending=True).values
+
+
 class Shapes(nn.Module):
     """Arithmetic on sizes, constants, several inputs and outputs."""
 
@@ -188,6 +206,7 @@ def main():
     ids = lambda *sizes: torch.randint(0, 32, sizes)
     make("attention", Attention(), (ids(3, 7),), ({0: BATCH, 1: LENGTH},), (ids(2, 11),))
     make("norms", Norms(), (image(3, 4, 6),), batch, (image(2, 4, 6),), decompose=True)
+    make("grouped", Grouped(), (image(3, 5, 8),), ({0: Dim.AUTO, 1: Dim.AUTO},), (image(2, 6, 8),))
     make("shapes", Shapes(), (image(3, 7), image(3)), ({0: Dim.AUTO, 1: Dim.AUTO}, {0: Dim.AUTO}), (image(2, 10), image(2)))
     make("layouts", Layouts(), (image(3, 8), image(3, 3, 5, 5)), ({0: BATCH}, {0: BATCH}),
          (image(4, 8), image(4, 3, 5, 5)))
