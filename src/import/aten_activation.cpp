@@ -110,7 +110,8 @@ Values map_log_sigmoid(AtenCall& call) {
 
 // Identity in evaluation; alive when an executor trains.
 Values map_dropout(AtenCall& call) {
-  Value& result = call.make("Dropout", {&call.tensor("input"), &call.scalar(call.real("p", 0.5), DType::kFloat)});
+  Value& x = call.tensor(call.has("input") ? "input" : "self");  // the in-place form calls it self
+  Value& result = call.make("Dropout", {&x, &call.scalar(call.real("p", 0.5), DType::kFloat)});
   return {&result, nullptr};  // the native form gives the mask, too
 }
 

@@ -174,7 +174,7 @@ std::vector<at::Tensor> examples_for(const std::string& path, const std::vector<
 }
 
 Graph trace_program(const std::string& path, const ImportOptions& options) {
-  in_libtorch("LibTorch cannot read the archive", [&] { check_torchscript_archive(path); });
+  in_libtorch("this zip archive is none of torch.jit.save", [&] { check_torchscript_archive(path); });
   Program program(path);
   const std::vector<at::Tensor> examples = examples_for(path, options.inputs);
   ModuleImportOptions import;

@@ -1,5 +1,5 @@
-// import_torchscript on programs that are scripted and saved here, and its errors.
-
+// import_torchscript on programs that are scripted and saved here, and its errors. Networks that PyTorch has written
+// are in tests/e2e/torchscript_zoo_test.cpp.
 #include <ATen/ATen.h>
 #include <caffe2/serialize/inline_container.h>
 #include <gtest/gtest.h>
