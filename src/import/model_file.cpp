@@ -1,4 +1,5 @@
 // import_model: by what the file is, whatever it is called.
+#include <algorithm>
 #include <array>
 #include <fstream>
 
@@ -16,9 +17,21 @@ bool is_zip(const std::string& path) {
   return file.read(head.data(), head.size()) && std::string(head.data(), head.size()) == "PK\x03\x04";
 }
 
+// What torch writes has a version; LibTorch's own reader says little of other archives.
+bool has_version(const ZipArchive& zip) {
+  const std::vector<std::string> names = zip.names();
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.ends_with("/version"); });
+}
+
+bool is_torch_export(const std::string& path) {
+  const ZipArchive zip(path);
+  if (is_pt2_archive(zip)) return true;
+  QUENCH_CHECK(has_version(zip), "a zip archive, but neither of torch.export nor of TorchScript");
+  return false;
+}
+
 Graph import_zip(const std::string& path, const ImportOptions& options) {
-  const bool is_pt2 =
-      with_context([&] { return "while importing " + path; }, [&] { return is_pt2_archive(ZipArchive(path)); });
+  const bool is_pt2 = with_context([&] { return "while importing " + path; }, [&] { return is_torch_export(path); });
   return is_pt2 ? import_pt2(path, options) : import_torchscript(path, options);
 }
 
