@@ -52,7 +52,8 @@ void add_bounds(CLI::App& command, VerifyOptions& options) {
       ->check(CLI::NonNegativeNumber);
   command
       .add_option("--rule", options.rule,
-                  "how the runtime requantizes: mlas, tflite, half_up, away, affine or float (default: the runtime's)")
+                  "how the runtime requantizes: mlas, mlas_plain, tflite, half_up, away, affine or float (default: the "
+                  "runtime's)")
       ->type_name("NAME");
 }
 

@@ -122,7 +122,7 @@ at::Tensor integer_max_pool(const QTensor& x, const Pool& pool) {
 
 at::Tensor integer_average_pool(const QTensor& x, const Pool& pool, const Output& y) {
   // Here ONNX Runtime takes its other kernel.
-  const bool mlas = y.arithmetic.rule == Requantize::kMlas;
+  const bool mlas = is_mlas(y.arithmetic.rule);
   if (mlas && is_global(x.codes, pool)) return integer_global_average_pool(x, y);
   const at::Tensor values = centered(x);
   const std::vector<Extent> extents = extents_of(values, pool);

@@ -12,8 +12,8 @@
 namespace quench {
 namespace {
 
-constexpr std::array kRules = {Requantize::kMlas, Requantize::kTflite, Requantize::kHalfUp,
-                               Requantize::kAway, Requantize::kAffine, Requantize::kFloat};
+constexpr std::array kRules = {Requantize::kMlas, Requantize::kMlasPlain, Requantize::kTflite, Requantize::kHalfUp,
+                               Requantize::kAway, Requantize::kAffine,    Requantize::kFloat};
 constexpr int kLeastExponent = -31;  // TFLite's QuantizeMultiplier takes M below 2^-32 for 0
 constexpr int kMostExponent = 30;
 
@@ -34,9 +34,12 @@ std::int64_t shift_half_away(std::int64_t value, int shift) {
 
 }  // namespace
 
+bool is_mlas(Requantize rule) { return rule == Requantize::kMlas || rule == Requantize::kMlasPlain; }
+
 const char* name_of(Requantize rule) {
   switch (rule) {
     case Requantize::kMlas: return "mlas";
+    case Requantize::kMlasPlain: return "mlas_plain";
     case Requantize::kTflite: return "tflite";
     case Requantize::kHalfUp: return "half_up";
     case Requantize::kAway: return "away";
@@ -144,7 +147,8 @@ std::int32_t Requantizer::operator()(std::int64_t accumulator, std::size_t chann
   const Multiplier& m = multipliers_[multipliers_.size() == 1 ? 0 : channel];
   const auto single = static_cast<float>(accumulator);
   switch (rule_) {
-    case Requantize::kMlas: return y_.nearest(single * m.single);
+    case Requantize::kMlas:
+    case Requantize::kMlasPlain: return y_.nearest(single * m.single);
     case Requantize::kTflite: return y_.clamp(std::int64_t{multiply_tflite(accumulator, m.fixed)} + y_.zero_point);
     case Requantize::kHalfUp:
       return y_.clamp(shift_half_up(accumulator * m.fixed.mantissa, m.fixed.shift) + y_.zero_point);

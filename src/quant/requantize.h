@@ -11,14 +11,16 @@
 namespace quench {
 
 enum class Requantize : std::uint8_t {
-  kMlas,    // rint(float(acc) * float(float(s_x * s_w) / s_y)) + z, all float32: ONNX Runtime, XNNPACK
-  kTflite,  // Q31: rounding doubling high multiply, then a rounding shift: LiteRT's reference kernels
-  kHalfUp,  // one 64-bit product, one rounding shift, ties up: Qualcomm HTP (with a multiplier of few bits)
-  kAway,    // float32 product as mlas, ties away from zero, codes not below -p: ncnn, MNN
-  kAffine,  // float32, the zero point added before the rounding (so an odd one turns the ties): OpenVINO
-  kFloat    // the real value rounded to float32, then divided by s_y: dequantize, compute in float, quantize
+  kMlas,       // rint(float(acc) * float(float(s_x * s_w) / s_y)) + z, all float32: ONNX Runtime, XNNPACK
+  kMlasPlain,  // as mlas, but without fused multiply-adds: ONNX Runtime in WebAssembly
+  kTflite,     // Q31: rounding doubling high multiply, then a rounding shift: LiteRT's reference kernels
+  kHalfUp,     // one 64-bit product, one rounding shift, ties up: Qualcomm HTP (with a multiplier of few bits)
+  kAway,       // float32 product as mlas, ties away from zero, codes not below -p: ncnn, MNN
+  kAffine,     // float32, the zero point added before the rounding (so an odd one turns the ties): OpenVINO
+  kFloat       // the real value rounded to float32, then divided by s_y: dequantize, compute in float, quantize
 };
-const char* name_of(Requantize rule);  // "mlas", "tflite", "half_up", "away", "affine", "float"
+bool is_mlas(Requantize rule);         // with or without fused multiply-adds
+const char* name_of(Requantize rule);  // "mlas", "mlas_plain", "tflite", "half_up", "away", "affine", "float"
 Requantize requantize_from_name(const std::string& name);
 
 struct Arithmetic {

@@ -35,7 +35,7 @@ bool fits_gemm(const LayerForm& form) {
   const Node& node = *form.node;
   if (node.get_float("alpha", 1.0) != 1.0 || node.get_float("beta", 1.0) != 1.0) return false;
   // ONNX Runtime leaves a Gemm with scales per column in float (measured).
-  if (form.rule == Requantize::kMlas && form.in[1] && !form.in[1]->scheme.per_tensor()) return false;
+  if (is_mlas(form.rule) && form.in[1] && !form.in[1]->scheme.per_tensor()) return false;
   return has_weights(form, node.get_int("transB", 0) != 0 ? 0 : 1, 2);
 }
 
@@ -115,7 +115,7 @@ bool mlas_replaces(const LayerForm& form) {
 bool has_integer_form(const LayerForm& form) {
   const IntegerOp* op = find_op(form.node->op());
   if (!op || !is_tensor_byte(operand(form, 0)) || !is_tensor_byte(form.y) || !op->fits(form)) return false;
-  return form.rule != Requantize::kMlas || mlas_replaces(form);
+  return !is_mlas(form.rule) || mlas_replaces(form);
 }
 
 at::Tensor compute_layer(const LayerForm& form, const std::vector<at::Tensor>& codes, const at::Tensor& bias) {
