@@ -143,7 +143,8 @@ std::vector<TypeInfo> types_in_file(const std::string& path) {
 
 constexpr std::int64_t kLargestInput = std::int64_t{1} << 28;  // elements: 1 GB of floats
 
-// Random numbers of a fixed seed; whole numbers are 0 and 1, which any table can be indexed with.
+// Random numbers of a fixed seed, from -1 to 1: large ones make untrained networks explode, and their roundings with
+// them. Whole numbers are 0 and 1, which any table can be indexed with.
 at::Tensor example_of(const TypeInfo& type) {
   std::vector<std::int64_t> sizes;
   std::int64_t elements = 1;
@@ -158,7 +159,7 @@ at::Tensor example_of(const TypeInfo& type) {
   const at::ScalarType scalar = scalar_type_of(type.dtype);
   const auto options = at::TensorOptions().dtype(at::kFloat);
   if (!at::isFloatingType(scalar)) return at::randint(0, 2, sizes, generator, options).to(scalar);
-  return at::randn(sizes, generator, options).to(scalar);
+  return (at::rand(sizes, generator, options) * 2 - 1).to(scalar);
 }
 
 std::vector<at::Tensor> examples_for(const std::string& path, const std::vector<TypeInfo>& given) {
