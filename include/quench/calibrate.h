@@ -13,7 +13,7 @@
 namespace quench {
 
 struct CalibrationOptions {
-  std::int64_t batch = 0;     // 0: the model's own where it is fixed, else up to 32
+  std::int64_t batch = 0;     // 0: the model's own where it is fixed, else 32
   std::int64_t batches = 0;   // at most so many; 0: all of the data
   int workers = 1;            // decoding threads
   bool on_quantized = false;  // later layers see already quantized inputs (mmrazor's loop), else pure float

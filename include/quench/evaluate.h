@@ -23,7 +23,7 @@ struct Prediction {
 };
 
 struct EvalOptions {
-  std::int64_t batch = 0;  // 0: the model's own where it is fixed, else up to 32
+  std::int64_t batch = 0;  // 0: the model's own where it is fixed, else 32
   int workers = 1;         // decoding threads
   bool skip_broken = false;
   bool channels_last = false;  // pays after inference_passes()

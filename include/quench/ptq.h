@@ -40,7 +40,7 @@ EqualizeRecord equalize(Graph& graph, const EqualizeOptions& options = {});
 
 struct BiasCorrectionOptions {
   BiasCorrection kind = BiasCorrection::kFast;
-  std::int64_t batch = 0;   // kFast; 0: the model's own where it is fixed, else up to 32
+  std::int64_t batch = 0;   // kFast; 0: the model's own where it is fixed, else 32
   std::int64_t images = 0;  // at most so many; 0: all of the data (kFast) or 64 (kSequential, which holds them at once)
   int workers = 1;
   bool skip_broken = false;

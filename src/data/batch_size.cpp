@@ -2,33 +2,12 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
-
 #include "quench/error.h"
 
 namespace quench {
 namespace {
 
 constexpr std::int64_t kDefaultBatch = 32;
-// Of a batch: eight photographs of 224 x 224. Larger ones are no faster, and their activations fill the memory.
-constexpr std::int64_t kMostElements = 1'500'000;
-
-// Of one item; dims that are not known count as 1.
-std::int64_t elements_of_item(const Value& input) {
-  std::int64_t count = 1;
-  for (int i = 1; input.has_rank() && i < input.rank(); ++i) {
-    const Dim& dim = input.dims()[static_cast<std::size_t>(i)];
-    if (dim.is_number() && dim.number() > 0) count *= std::min(dim.number(), kMostElements);
-    count = std::min(count, kMostElements);
-  }
-  return count;
-}
-
-std::int64_t default_batch(const Value& input) {
-  std::int64_t batch = kDefaultBatch;
-  while (batch > 1 && batch * elements_of_item(input) > kMostElements) batch /= 2;
-  return batch;
-}
 
 }  // namespace
 
@@ -49,7 +28,7 @@ std::int64_t choose_batch(const Value& input, std::int64_t asked) {
   QUENCH_CHECK(fixed <= 0 || asked == 0 || asked == fixed, "the model's batch dimension is fixed at ", fixed,
                "; a batch of ", asked, " cannot be fed (leave the batch size out)");
   if (fixed > 0) return fixed;
-  return asked > 0 ? asked : default_batch(input);
+  return asked > 0 ? asked : kDefaultBatch;
 }
 
 at::Tensor fill_up(const Value& input, const at::Tensor& items, std::int64_t batch) {

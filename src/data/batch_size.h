@@ -12,8 +12,7 @@ const Value& only_input(const Graph& graph, const char* who);
 
 std::int64_t fixed_batch(const Value& input);  // -1 where the model takes any
 
-// What was asked for (0: the model's own where it is fixed, else 32, fewer where the items are large); throws where the
-// model is fixed at another.
+// What was asked for (0: the model's own where it is fixed, else 32); throws where the model is fixed at another.
 std::int64_t choose_batch(const Value& input, std::int64_t asked);
 
 // A model with a fixed batch gets a full last one: its last item repeated.
