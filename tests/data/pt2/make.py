@@ -170,6 +170,18 @@ def arrays(prefix, inputs, outputs):
     return result
 
 
+def slim_nodes(part):
+    """Of a graph and of those that its calls hold (torch.no_grad)."""
+    if isinstance(part, list):
+        for item in part:
+            slim_nodes(item)
+    elif isinstance(part, dict):
+        if "nn_module_stack" in part.get("metadata", {}) or "stack_trace" in part.get("metadata", {}):
+            part["metadata"] = {k: v for k, v in part["metadata"].items() if k == "nn_module_stack"}
+        for item in part.values():
+            slim_nodes(item)
+
+
 def slim(path):
     """Without what no reader needs: stack traces, example inputs, spaces."""
     with zipfile.ZipFile(path) as archive:
@@ -178,8 +190,7 @@ def slim(path):
         for name, data in members.items():
             if name.endswith("models/model.json"):
                 program = json.loads(data)
-                for node in program["graph_module"]["graph"]["nodes"]:
-                    node["metadata"] = {k: v for k, v in node["metadata"].items() if k == "nn_module_stack"}
+                slim_nodes(program["graph_module"])
                 data = json.dumps(program, separators=(",", ":")).encode()
             archive.writestr(zipfile.ZipInfo(name), data)
 
