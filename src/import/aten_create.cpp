@@ -82,6 +82,7 @@ Values map_linspace(AtenCall& call) {
 QUENCH_REGISTER_ATEN("zeros", map_constant_fill, "a constant; Expand")
 QUENCH_REGISTER_ATEN("ones", map_constant_fill, "a constant; Expand")
 QUENCH_REGISTER_ATEN("empty", map_constant_fill, "a constant; Expand")
+QUENCH_REGISTER_ATEN("empty_strided", map_constant_fill, "a constant; Expand")
 QUENCH_REGISTER_ATEN("new_zeros", map_constant_fill, "a constant; Expand")
 QUENCH_REGISTER_ATEN("new_ones", map_constant_fill, "a constant; Expand")
 QUENCH_REGISTER_ATEN("new_empty", map_constant_fill, "a constant; Expand")

@@ -117,20 +117,6 @@ Values map_scatter(AtenCall& call) {
   return {&call.make("ScatterElements", {&self(call), &index, source}, attrs)};
 }
 
-// x[:, index]: one tensor of positions; others (masks, several tensors) have results of unknown size or order.
-Values map_index(AtenCall& call) {
-  const Values indices = call.tensors("indices");
-  int axis = -1;
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    if (!indices[i]) continue;
-    QUENCH_CHECK(axis < 0 && is_integer(indices[i]->dtype()), call.where(),
-                 ": indexing by a mask or by several tensors is not supported");
-    axis = static_cast<int>(i);
-  }
-  QUENCH_CHECK(axis >= 0, call.where(), ": no index");
-  return {&call.make("Gather", {&self(call), indices[static_cast<std::size_t>(axis)]}, {{"axis", axis_attr(axis)}})};
-}
-
 Values map_embedding(AtenCall& call) {
   return {&call.make("Gather", {&call.tensor("weight"), &call.tensor("indices")}, {{"axis", axis_attr(0)}})};
 }
@@ -180,6 +166,7 @@ QUENCH_REGISTER_ATEN("concat", map_cat, "Concat")
 QUENCH_REGISTER_ATEN("stack", map_stack, "Unsqueeze, Concat")
 QUENCH_REGISTER_ATEN("split", map_split, "Split")
 QUENCH_REGISTER_ATEN("split_with_sizes", map_split, "Split")
+QUENCH_REGISTER_ATEN("unsafe_split", map_split, "Split")
 QUENCH_REGISTER_ATEN("chunk", map_split, "Split")
 QUENCH_REGISTER_ATEN("unbind", map_unbind, "Gather")
 QUENCH_REGISTER_ATEN("slice", map_slice, "Slice")
@@ -189,7 +176,6 @@ QUENCH_REGISTER_ATEN("index_select", map_index_select, "Gather")
 QUENCH_REGISTER_ATEN("gather", map_gather, "GatherElements")
 QUENCH_REGISTER_ATEN("scatter", map_scatter, "ScatterElements")
 QUENCH_REGISTER_ATEN("scatter_add", map_scatter, "ScatterElements")
-QUENCH_REGISTER_ATEN("index", map_index, "Gather")
 QUENCH_REGISTER_ATEN_LAYER("embedding", map_embedding, "Gather")
 QUENCH_REGISTER_ATEN("one_hot", map_one_hot, "OneHot")
 QUENCH_REGISTER_ATEN("tril", map_triangle, "Trilu")

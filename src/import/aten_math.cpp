@@ -2,7 +2,6 @@
 #include <ATen/ATen.h>
 
 #include <map>
-#include <numbers>
 
 #include "graph/tensor_types.h"
 #include "import/aten.h"
@@ -20,7 +19,8 @@ const std::map<std::string, std::string>& unary_names() {
       {"ceil", "Ceil"},   {"round", "Round"},     {"sign", "Sign"},       {"sin", "Sin"},
       {"cos", "Cos"},     {"tan", "Tan"},         {"asin", "Asin"},       {"acos", "Acos"},
       {"atan", "Atan"},   {"sinh", "Sinh"},       {"cosh", "Cosh"},       {"softsign", "Softsign"},
-      {"isnan", "IsNaN"}, {"isinf", "IsInf"},     {"logical_not", "Not"}, {"reciprocal", "Reciprocal"}};
+      {"isnan", "IsNaN"}, {"isinf", "IsInf"},     {"logical_not", "Not"}, {"reciprocal", "Reciprocal"},
+      {"asinh", "Asinh"}, {"acosh", "Acosh"},     {"atanh", "Atanh"}};
   return kNames;
 }
 
@@ -90,21 +90,6 @@ Values map_square(AtenCall& call) {
   return {&call.make("Mul", {&x, &x})};
 }
 
-Values map_expm1(AtenCall& call) {
-  Value& x = call.cast(call.tensor("self"), call.dtype());
-  return {&call.make("Sub", {&call.aux("Exp", {&x}), &call.scalar(1.0, call.dtype())})};
-}
-
-Values map_log1p(AtenCall& call) {
-  Value& x = call.cast(call.tensor("self"), call.dtype());
-  return {&call.make("Log", {&call.aux("Add", {&x, &call.scalar(1.0, call.dtype())})})};
-}
-
-Values map_log2(AtenCall& call) {
-  Value& x = call.cast(call.tensor("self"), call.dtype());
-  return {&call.make("Mul", {&call.aux("Log", {&x}), &call.scalar(std::numbers::log2e, call.dtype())})};
-}
-
 // The sign of the dividend, as in C.
 Values map_fmod(AtenCall& call) {
   return {&call.make("Mod", {&call.operand("self", call.dtype()), &call.operand("other", call.dtype())},
@@ -154,13 +139,14 @@ Values map_not_equal(AtenCall& call) {
 
 template <const char* const& kOp>
 Values map_logical(AtenCall& call) {
-  QUENCH_CHECK(call.dtype() == DType::kBool, call.where(), ": only of booleans");
-  return {&call.make(kOp, {&call.operand("self", DType::kBool), &call.operand("other", DType::kBool)})};
+  const bool bits = !call.kind().starts_with("logical") && call.dtype() != DType::kBool;
+  const std::string op = bits ? concat("Bitwise", kOp) : kOp;
+  const DType type = bits ? call.dtype() : DType::kBool;
+  return {&call.make(op, {&call.operand("self", type), &call.operand("other", type)})};
 }
 
 Values map_bitwise_not(AtenCall& call) {
-  QUENCH_CHECK(call.dtype() == DType::kBool, call.where(), ": only of booleans");
-  return {&call.make("Not", {&call.tensor("self")})};
+  return {&call.make(call.dtype() == DType::kBool ? "Not" : "BitwiseNot", {&call.tensor("self")})};
 }
 
 Values map_where(AtenCall& call) {
@@ -203,14 +189,12 @@ QUENCH_REGISTER_ATEN("sub", map_sub, "Sub")
 QUENCH_REGISTER_ATEN("rsub", map_rsub, "Sub")
 QUENCH_REGISTER_ATEN("mul", map_mul, "Mul")
 QUENCH_REGISTER_ATEN("div", map_div, "Div")
+QUENCH_REGISTER_ATEN("true_divide", map_div, "Div")
 QUENCH_REGISTER_ATEN("floor_divide", map_div, "Div, Floor")
 QUENCH_REGISTER_ATEN("remainder", map_remainder, "Mod")
 QUENCH_REGISTER_ATEN("pow", map_pow, "Pow")
 QUENCH_REGISTER_ATEN("rsqrt", map_rsqrt, "Sqrt, Reciprocal")
 QUENCH_REGISTER_ATEN("square", map_square, "Mul")
-QUENCH_REGISTER_ATEN("expm1", map_expm1, "Exp, Sub")
-QUENCH_REGISTER_ATEN("log1p", map_log1p, "Add, Log")
-QUENCH_REGISTER_ATEN("log2", map_log2, "Log, Mul")
 QUENCH_REGISTER_ATEN("fmod", map_fmod, "Mod")
 QUENCH_REGISTER_ATEN("outer", map_outer, "Unsqueeze, Mul")
 QUENCH_REGISTER_ATEN("maximum", map_extremum, "Max")
@@ -226,6 +210,10 @@ QUENCH_REGISTER_ATEN("logical_or", map_logical<kOr>, "Or")
 QUENCH_REGISTER_ATEN("logical_xor", map_logical<kXor>, "Xor")
 QUENCH_REGISTER_ATEN("bitwise_and", map_logical<kAnd>, "And")
 QUENCH_REGISTER_ATEN("bitwise_or", map_logical<kOr>, "Or")
+QUENCH_REGISTER_ATEN("bitwise_xor", map_logical<kXor>, "Xor")
+QUENCH_REGISTER_ATEN("__and__", map_logical<kAnd>, "And")
+QUENCH_REGISTER_ATEN("__or__", map_logical<kOr>, "Or")
+QUENCH_REGISTER_ATEN("__xor__", map_logical<kXor>, "Xor")
 QUENCH_REGISTER_ATEN("bitwise_not", map_bitwise_not, "Not")
 QUENCH_REGISTER_ATEN("where", map_where, "Where")
 QUENCH_REGISTER_ATEN("masked_fill", map_masked_fill, "Where")

@@ -42,6 +42,27 @@ Values map_batch_norm(AtenCall& call) {
   return {&node.output(), nullptr, nullptr};  // the native form gives the batch's statistics, too
 }
 
+// A scale or bias of as many elements as x has channels, which may vary.
+Value& affine_of_channels(AtenCall& call, const std::string& arg, Value& x, double fallback) {
+  if (Value* given = call.tensor_or_null(arg)) return *given;
+  return call.aux("Expand", {&call.scalar(fallback, call.dtype()), &call.shape_value({call.sizes_of(x).at(1)})});
+}
+
+// By the statistics of the batch itself. Over a batch of one it is what an instance norm is decomposed to: the samples
+// stand side by side as channels.
+Values map_batch_norm_by_batch(AtenCall& call) {
+  Value& x = call.tensor("input");
+  if (!call.flag("training")) return map_batch_norm(call);
+  const bool alone = x.rank() >= 2 && x.dims()[0].is_number() && x.dims()[0].number() == 1;
+  QUENCH_CHECK(alone && !call.has("running_mean"), call.where(),
+               ": uses batch statistics in evaluation mode, which has no counterpart");
+  Value& result =
+      call.make("InstanceNormalization",
+                {&x, &affine_of_channels(call, "weight", x, 1.0), &affine_of_channels(call, "bias", x, 0.0)},
+                {{"epsilon", call.real("eps", 1e-5)}});
+  return {&result, nullptr, nullptr};
+}
+
 Values map_layer_norm(AtenCall& call) {
   Value& x = call.tensor("input");
   const std::vector<std::int64_t> shape = call.integers("normalized_shape");
@@ -84,6 +105,8 @@ Values map_instance_norm(AtenCall& call) {
 
 QUENCH_REGISTER_ATEN_LAYER("batch_norm", map_batch_norm, "BatchNormalization")
 QUENCH_REGISTER_ATEN_LAYER("_native_batch_norm_legit_no_training", map_batch_norm, "BatchNormalization")
+QUENCH_REGISTER_ATEN_LAYER("_native_batch_norm_legit", map_batch_norm_by_batch,
+                           "BatchNormalization, InstanceNormalization")
 QUENCH_REGISTER_ATEN_LAYER("layer_norm", map_layer_norm, "LayerNormalization")
 QUENCH_REGISTER_ATEN_LAYER("native_layer_norm", map_layer_norm, "LayerNormalization")
 QUENCH_REGISTER_ATEN_LAYER("native_group_norm", map_group_norm, "GroupNormalization")

@@ -1,6 +1,7 @@
 #include "import/pt2_program.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "import/pt2_arguments.h"
 #include "import/pt2_json.h"
@@ -20,6 +21,30 @@ void check_version(const json& program) {
                " is read (torch 2.6 and newer)");
 }
 
+std::vector<Pt2Item> items_of(const std::vector<Pt2Arg>& args) {
+  std::vector<Pt2Item> items;
+  for (const Pt2Arg& arg : args) items.insert(items.end(), arg.items.begin(), arg.items.end());
+  return items;
+}
+
+std::vector<Pt2Item> items_of(const json& arguments) {
+  std::vector<Pt2Arg> args;
+  for (const json& argument : arguments) args.push_back(read_pt2_argument(argument));
+  return items_of(args);
+}
+
+Pt2Program read_body(const json& graph);
+
+Pt2Arg read_argument(const json& argument) {
+  const json* body = argument.is_object() ? find_member(argument, "as_graph") : nullptr;
+  if (!body) return read_pt2_argument(argument);
+  Pt2Item item;
+  item.kind = Pt2Item::Kind::kGraph;
+  item.text = text_member(*body, "name");
+  item.graph = std::make_shared<const Pt2Program>(read_body(object_member(*body, "graph")));
+  return {false, {item}};
+}
+
 Pt2Node read_node(const json& node) {
   Pt2Node result;
   result.target = text_member(node, "target");
@@ -30,8 +55,7 @@ Pt2Node read_node(const json& node) {
                           if (find_member(*metadata, "nn_module_stack"))
                             result.modules = text_member(*metadata, "nn_module_stack");
                         for (const json& input : array_member(node, "inputs"))
-                          result.inputs.emplace_back(text_member(input, "name"),
-                                                     read_pt2_argument(member(input, "arg")));
+                          result.inputs.emplace_back(text_member(input, "name"), read_argument(member(input, "arg")));
                         for (const json& output : array_member(node, "outputs")) {
                           result.outputs.push_back(read_pt2_argument(output));
                           result.is_condition = result.is_condition || find_member(output, "as_sym_bool");
@@ -62,6 +86,9 @@ Pt2Input read_input(const json& input) {
     result.kind = Kind::kIgnored;
     return result;
   }
+  if (tag == "custom_obj")
+    fail("the program uses '", text_member(spec, "custom_obj_name"), "', an object of a class of its own (TorchBind), ",
+         "whose code an archive does not hold; keep what it computes out of the exported module");
   QUENCH_CHECK(tag == "user_input", "an input of the kind '", tag, "' is not supported");
   result.arg = read_pt2_item(member(spec, "arg"));
   return result;
@@ -108,18 +135,6 @@ void read_values(const json& graph, const Renaming& names, Pt2Program& program) 
   for (const auto& [name, value] : symbols->items()) program.symbols.try_emplace(names.of(name), read_pt2_size(value));
 }
 
-std::vector<Pt2Item> items_of(const std::vector<Pt2Arg>& args) {
-  std::vector<Pt2Item> items;
-  for (const Pt2Arg& arg : args) items.insert(items.end(), arg.items.begin(), arg.items.end());
-  return items;
-}
-
-std::vector<Pt2Item> items_of(const json& arguments) {
-  std::vector<Pt2Arg> args;
-  for (const json& argument : arguments) args.push_back(read_pt2_argument(argument));
-  return items_of(args);
-}
-
 void pair_names(const std::vector<Pt2Item>& inner, const std::vector<Pt2Item>& outer, Renaming& names) {
   QUENCH_CHECK(inner.size() == outer.size(), "a graph of ", inner.size(), " inputs or outputs is called with ",
                outer.size());
@@ -133,12 +148,27 @@ void pair_names(const std::vector<Pt2Item>& inner, const std::vector<Pt2Item>& o
 
 void read_graph(const json& graph, const Renaming& names, Pt2Program& program);
 
-// torch.no_grad() inside a module: its calls are a graph of their own, (flag, graph, inputs ...). Gradients
-// are the executor's business, so the calls take its place.
-void inline_graph(const json& graph, const Pt2Node& node, Pt2Program& program) {
+// A graph that a call only wraps, as its place among the arguments: torch.no_grad(), (flag, graph, inputs ...), and
+// torch.autocast() where it is switched off, (device, type, flag, flag, graph, inputs ...). Gradients are the
+// executor's business, and no type changes, so the calls inside take its place.
+std::optional<std::size_t> wrapped_graph(const Pt2Node& node) {
+  std::size_t place = 0;
+  if (node.target == "torch.ops.higher_order.wrap_with_set_grad_enabled") place = 1;
+  if (node.target == "torch.ops.higher_order.wrap_with_autocast" && node.inputs.size() > 4) {
+    const std::vector<Pt2Item>& enabled = node.inputs[2].second.items;
+    QUENCH_CHECK(enabled.size() == 1 && enabled[0].kind == Pt2Item::Kind::kFlag && !enabled[0].flag, "in node '",
+                 node.name, "': torch.autocast() is not supported; export the module without it");
+    place = 4;
+  }
+  const bool found = place > 0 && place < node.inputs.size() && node.inputs[place].second.items.size() == 1 &&
+                     node.inputs[place].second.items[0].graph;
+  return found ? std::optional(place) : std::nullopt;
+}
+
+void inline_graph(const json& graph, const Pt2Node& node, std::size_t place, Pt2Program& program) {
   Renaming names{node.name + ".", {}};
   std::vector<Pt2Arg> given;
-  for (std::size_t i = 2; i < node.inputs.size(); ++i) given.push_back(node.inputs[i].second);
+  for (std::size_t i = place + 1; i < node.inputs.size(); ++i) given.push_back(node.inputs[i].second);
   pair_names(items_of(array_member(graph, "inputs")), items_of(given), names);
   pair_names(items_of(array_member(graph, "outputs")), items_of(node.outputs), names);
   read_graph(graph, names, program);
@@ -151,13 +181,25 @@ void read_graph(const json& graph, const Renaming& names, Pt2Program& program) {
     node.name = names.prefix + node.name;
     for (auto& [name, arg] : node.inputs) names.apply(arg.items);
     for (Pt2Arg& output : node.outputs) names.apply(output.items);
-    const bool wraps = node.target == "torch.ops.higher_order.wrap_with_set_grad_enabled" && node.inputs.size() >= 2;
-    const json* body = wraps ? find_member(member(array_member(entry, "inputs")[1], "arg"), "as_graph") : nullptr;
-    if (body)
-      inline_graph(object_member(*body, "graph"), node, program);
-    else
+    if (const std::optional<std::size_t> place = wrapped_graph(node)) {
+      const json& body = object_member(member(array_member(entry, "inputs")[*place], "arg"), "as_graph");
+      inline_graph(object_member(body, "graph"), node, *place, program);
+    } else {
       program.nodes.push_back(std::move(node));
+    }
   }
+}
+
+Pt2Program read_body(const json& graph) {
+  Pt2Program body;
+  read_graph(graph, {}, body);
+  for (Pt2Item& item : items_of(array_member(graph, "inputs"))) {
+    Pt2Input input;
+    input.arg = std::move(item);
+    body.inputs.push_back(std::move(input));
+  }
+  body.outputs = items_of(array_member(graph, "outputs"));
+  return body;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,14 +12,17 @@
 
 namespace quench {
 
+struct Pt2Program;
+
 // One element of an argument.
 struct Pt2Item {
-  enum class Kind : std::uint8_t { kNone, kFlag, kInteger, kReal, kText, kTensor, kSymbol, kOther };
+  enum class Kind : std::uint8_t { kNone, kFlag, kInteger, kReal, kText, kTensor, kSymbol, kGraph, kOther };
   Kind kind = Kind::kNone;
   std::int64_t integer = 0;
   double real = 0.0;
   bool flag = false;
-  std::string text;  // the string; the name of a tensor or of a symbolic number; the tag of kOther
+  std::string text;  // the string; the name of a tensor, a symbolic number or a graph; the tag of kOther
+  std::shared_ptr<const Pt2Program> graph;  // of kGraph: the body of a branch or loop
 };
 
 struct Pt2Arg {

@@ -5,6 +5,7 @@
 
 #include "import/aten.h"
 #include "import/aten_graph.h"
+#include "import/pt2_control.h"
 #include "import/pt2_names.h"
 #include "import/pt2_numbers.h"
 #include "quench/error.h"
@@ -15,7 +16,7 @@ namespace {
 constexpr std::size_t kModulesNamed = 3;
 
 bool is_supported(const Pt2Node& node) {
-  if (is_assertion(node) || is_number_target(node.target)) return true;
+  if (is_assertion(node) || is_number_target(node.target) || is_control_target(node.target)) return true;
   const std::string kind = kind_of_target(node.target);
   static const std::set<std::string> kSizes = {"aten::sym_size", "aten::sym_numel", "aten::item",
                                                "aten::_local_scalar_dense"};
@@ -27,6 +28,21 @@ std::string describe(const std::string& target, const std::vector<std::string>& 
   for (std::size_t i = 0; i < modules.size() && i < kModulesNamed; ++i) text += (i == 0 ? "" : ", ") + modules[i];
   if (modules.size() > kModulesNamed) text += concat(" and ", modules.size() - kModulesNamed, " more");
   return text + ")";
+}
+
+using Unsupported = std::map<std::string, std::vector<std::string>>;  // target -> modules that use it
+
+void collect(const Pt2Program& program, Unsupported& result) {
+  for (const Pt2Node& node : program.nodes) {
+    for (const auto& [name, arg] : node.inputs)
+      for (const Pt2Item& item : arg.items)
+        if (item.graph) collect(*item.graph, result);
+    if (is_supported(node)) continue;
+    std::vector<std::string>& modules = result[node.target];
+    const std::string module = innermost_module(node.modules);
+    const std::string text = module.empty() ? "the outermost module" : concat("module '", module, "'");
+    if (std::find(modules.begin(), modules.end(), text) == modules.end()) modules.push_back(text);
+  }
 }
 
 }  // namespace
@@ -50,14 +66,8 @@ bool is_assertion(const Pt2Node& node) {
 }
 
 void check_targets(const Pt2Program& program) {
-  std::map<std::string, std::vector<std::string>> unsupported;
-  for (const Pt2Node& node : program.nodes) {
-    if (is_supported(node)) continue;
-    std::vector<std::string>& modules = unsupported[node.target];
-    const std::string module = innermost_module(node.modules);
-    const std::string text = module.empty() ? "the outermost module" : concat("module '", module, "'");
-    if (std::find(modules.begin(), modules.end(), text) == modules.end()) modules.push_back(text);
-  }
+  Unsupported unsupported;
+  collect(program, unsupported);
   if (unsupported.empty()) return;
   std::string list;
   for (const auto& [target, modules] : unsupported) list += (list.empty() ? "" : "; ") + describe(target, modules);

@@ -45,6 +45,7 @@ AtenArg Pt2Values::item_of(const Pt2Item& item) const {
       QUENCH_CHECK(at != numbers_.end(), "uses the number '", item.text, "', which nothing before it gives");
       return at->second;
     }
+    case Kind::kGraph: fail("has the graph '", item.text, "' for an argument, which is not supported");
     case Kind::kOther: break;
   }
   fail("has an argument of the kind '", item.text, "', which is not supported");

@@ -19,6 +19,7 @@ class Pt2Values {
   void rebind(const std::string& name, Value& value) { tensors_[name] = &value; }
 
   Value& tensor(const std::string& name) const;
+  const std::map<std::string, Value*>& tensors() const { return tensors_; }
   AtenArg argument(const Pt2Arg& arg) const;
   Values tensors_of(const Pt2Node& node) const;  // among its inputs, those in lists included, in order
   // Argument `index` of the node, which must be of that kind.

@@ -39,6 +39,14 @@ std::int64_t version_of(const Node& node, const Opsets& opsets) {
   return 1;
 }
 
+// Rules that hold for files of every opset (upgrade_microsoft.cpp) stand behind the last one.
+constexpr std::int64_t kEveryOpset = 1000;
+
+std::string context_of(const Node& node, std::int64_t version) {
+  return version == kEveryOpset ? concat("while reading ", node.where())
+                                : concat("while upgrading ", node.where(), " to opset ", version);
+}
+
 void apply_rules(Graph& graph, Node& node, std::int64_t version) {
   while (true) {
     const auto rules = rules_by_op().find(node.op());
@@ -46,8 +54,7 @@ void apply_rules(Graph& graph, Node& node, std::int64_t version) {
     const auto next = rules->second.upper_bound(version);
     if (next == rules->second.end()) return;
     version = next->first;
-    with_context([&] { return concat("while upgrading ", node.where(), " to opset ", version); },
-                 [&] { next->second->apply(graph, node); });
+    with_context([&] { return context_of(node, version); }, [&] { next->second->apply(graph, node); });
   }
 }
 

@@ -1,7 +1,7 @@
 // com.microsoft.MatMulNBits: a matrix product with a weight of few bits, quantized in blocks along K, as ONNX Runtime's
 // documentation of the operator lays it out. A [..., K], B [N, blocks, bytes a block]: codes of `bits` bits, the lower
 // ones first; scales [N * blocks]; zero points packed a row at a time [N * ceil(blocks * bits / 8)] or as numbers of
-// A's type, else 2^(bits - 1); bias [N].
+// A's type, else 2^(bits - 1); g_idx [K]: the block whose scale and zero point a column takes; bias [N].
 #include <ATen/ATen.h>
 
 #include "ops/arguments.h"
@@ -50,21 +50,31 @@ at::Tensor zero_points(const Node& node, const Inputs& in, const Layout& layout)
   return given_ones.reshape(shape).to(at::kFloat);
 }
 
+// One a block, [N, blocks], as one a column, [N, K].
+at::Tensor by_column(const Node& node, const Inputs& in, const Layout& layout, const at::Tensor& by_block) {
+  if (!given(in, 4)) return at::repeat_interleave(by_block, layout.block, 1).narrow(1, 0, layout.k);
+  const at::Tensor block = in[4].tensor().to(at::kLong);
+  QUENCH_CHECK(block.dim() == 1 && block.numel() >= layout.k, node.where(), ": g_idx names blocks for ", block.numel(),
+               " columns, K is ", layout.k);
+  const bool inside = block.min().item<std::int64_t>() >= 0 && block.max().item<std::int64_t>() < layout.blocks;
+  QUENCH_CHECK(inside, node.where(), ": g_idx names blocks from ", block.min().item<std::int64_t>(), " to ",
+               block.max().item<std::int64_t>(), "; there are ", layout.blocks);
+  return by_block.index_select(1, block.narrow(0, 0, layout.k));
+}
+
 // [N, K], float.
 at::Tensor weight_of(const Node& node, const Inputs& in, const Layout& layout) {
   const at::Tensor& scales = in[2].tensor();
   QUENCH_CHECK(scales.numel() == layout.n * layout.blocks, node.where(), ": ", scales.numel(), " scales where ",
                layout.n * layout.blocks, " belong");
   const at::Tensor codes = unpacked(node, in[1].tensor(), layout.n, layout.blocks * layout.block, layout.bits);
-  const at::Tensor blocks = codes.reshape({layout.n, layout.blocks, layout.block}).to(at::kFloat);
-  const at::Tensor centred = blocks - zero_points(node, in, layout).unsqueeze(2);
-  const at::Tensor weight = centred * scales.reshape({layout.n, layout.blocks, 1}).to(at::kFloat);
-  return weight.reshape({layout.n, -1}).narrow(1, 0, layout.k);
+  const at::Tensor scale = scales.reshape({layout.n, layout.blocks}).to(at::kFloat);
+  const at::Tensor zero = by_column(node, in, layout, zero_points(node, in, layout));
+  return (codes.narrow(1, 0, layout.k).to(at::kFloat) - zero) * by_column(node, in, layout, scale);
 }
 
 std::vector<RtValue> mat_mul_nbits(const Node& node, const Inputs& in, ExecContext&) {
   const Layout layout = layout_of(node);
-  QUENCH_CHECK(!given(in, 4), node.where(), ": g_idx (columns in another order) is not known");
   const at::Tensor& a = in[0].tensor();
   QUENCH_CHECK(a.dim() >= 1 && a.size(-1) == layout.k, node.where(), ": A has rows of ", a.dim() >= 1 ? a.size(-1) : 0,
                ", K is ", layout.k);

@@ -113,15 +113,47 @@ std::vector<RtValue> qlinear_concat(const Node& node, const Inputs& in, ExecCont
   return {{integer_concat(tensors, axis, y.output()), y.dtype}};
 }
 
+// Codes without their zero points, in double, where sums of products of bytes are exact.
+at::Tensor centred(const Operand& operand, bool transposed) {
+  const std::vector<std::int32_t>& zeros = operand.type.params.zero_point;
+  at::Tensor zero = at::empty({static_cast<std::int64_t>(zeros.size())}, at::kDouble);
+  std::copy(zeros.begin(), zeros.end(), zero.mutable_data_ptr<double>());
+  const at::Tensor steps = transposed ? operand.codes.t() : operand.codes;  // scales are one a column of the product
+  return steps.to(at::kDouble) - zero.to(steps.device());
+}
+
+// (A B + C) * (s_A s_B), C in steps of that.
+at::Tensor float_gemm(const Operand& a, const Operand& b, const at::Tensor& bias, Transposed transposed) {
+  at::Tensor sum = at::mm(centred(a, transposed.a), centred(b, transposed.b));
+  if (bias.defined()) sum = sum + bias;
+  const std::vector<float>& scales = b.type.params.scale;
+  const at::Tensor scale = at::tensor(at::ArrayRef<float>(scales)) * a.type.params.scale[0];
+  return sum.to(at::kFloat) * scale.to(sum.device());
+}
+
 // A, B and their parameters, an int32 bias, and the result's; without those the result is float.
 std::vector<RtValue> qgemm(const Node& node, const Inputs& in, ExecContext&) {
-  QUENCH_CHECK(node.get_float("alpha", 1.0) == 1.0, node.where(), ": alpha must be 1");
+  const double alpha = node.get_float("alpha", 1.0);
+  QUENCH_CHECK(alpha > 0.0, node.where(), ": alpha must be above 0, not ", alpha);
   const bool trans_b = node.get_int("transB", 0) != 0;
-  const Operand a = operand_at(node, in, 0), b = operand_at(node, in, 3, trans_b ? 0 : 1);
+  Operand a = operand_at(node, in, 0);
+  const Operand b = operand_at(node, in, 3, trans_b ? 0 : 1);
+  QUENCH_CHECK(a.codes.dim() == 2 && b.codes.dim() == 2, node.where(), ": both factors must be matrices");
+  a.type.params.scale[0] *= static_cast<float>(alpha);  // of the product, and of the bias, which is in its steps
   const Transposed transposed{node.get_int("transA", 0) != 0, trans_b};
-  QUENCH_CHECK(given(in, 7), node.where(), ": a QGemm with a float result is not known");
+  const at::Tensor bias = tensor_or_undefined(in, 6);
+  if (!given(in, 7)) return {float_gemm(a, b, bias, transposed)};
   const Result y = result_at(node, in, 7);
-  return {{integer_gemm(a.tensor(), b.tensor(), tensor_or_undefined(in, 6), transposed, y.output()), y.dtype}};
+  return {{integer_gemm(a.tensor(), b.tensor(), bias, transposed, y.output()), y.dtype}};
+}
+
+// condition, x and y with their parameters, the result's
+std::vector<RtValue> qlinear_where(const Node& node, const Inputs& in, ExecContext&) {
+  const Operand x = operand_at(node, in, 1), y = operand_at(node, in, 4);
+  const Result z = result_at(node, in, 7);
+  const at::Tensor value =
+      at::where(in[0].tensor(), dequantize_reference(x.codes, x.type), dequantize_reference(y.codes, y.type));
+  return {{quantize_reference(value, z.type, QuantizeBy::kDivision), z.dtype}};
 }
 
 // Functions of one tensor: by a table of 256 entries in the runtime, each the float function rounded.
@@ -136,6 +168,12 @@ at::Tensor sigmoid(const Node&, const at::Tensor& x) { return at::sigmoid(x); }
 at::Tensor leaky_relu(const Node& node, const at::Tensor& x) {
   return at::leaky_relu(x, node.get_float("alpha", 0.01));
 }
+// Before ONNX's opset 13, which the node names, all dims from the axis on are one.
+at::Tensor softmax(const Node& node, const at::Tensor& x) {
+  const bool old = node.get_int("opset", 13) < 13;
+  const int axis = normalize_axis(node.get_int("axis", old ? 1 : -1), static_cast<int>(x.dim()), node);
+  return old ? at::softmax(x.flatten(axis), axis).view_as(x) : at::softmax(x, axis);
+}
 
 DType result_dtype(const Node& node, int zero_point_slot) {
   const DType dtype = input_dtype(node, zero_point_slot);
@@ -145,6 +183,11 @@ DType result_dtype(const Node& node, int zero_point_slot) {
 void binary_shapes(Node& node) {
   const auto a = input_dims(node, 0), b = input_dims(node, 3);
   set_type(node, 0, result_dtype(node, 7), a && b ? broadcast(*a, *b, node) : std::nullopt);
+}
+void where_shapes(Node& node) {
+  const auto condition = input_dims(node, 0), x = input_dims(node, 1), y = input_dims(node, 4);
+  std::optional<Dims> dims = x && y ? broadcast(*x, *y, node) : std::nullopt;
+  set_type(node, 0, result_dtype(node, 8), dims && condition ? broadcast(*dims, *condition, node) : std::nullopt);
 }
 void unary_shapes(Node& node) { set_type(node, 0, result_dtype(node, 4), input_dims(node, 0)); }
 void global_shapes(Node& node) {
@@ -176,7 +219,7 @@ void gemm_shapes(Node& node) {
   std::optional<Dims> dims;
   if (a && b && a->size() == 2 && b->size() == 2)
     dims = Dims{(*a)[node.get_int("transA", 0) != 0 ? 1 : 0], (*b)[node.get_int("transB", 0) != 0 ? 0 : 1]};
-  set_type(node, 0, result_dtype(node, 8), dims);
+  set_type(node, 0, node.input(7) ? result_dtype(node, 8) : DType::kFloat, dims);
 }
 
 }  // namespace
@@ -191,5 +234,7 @@ QUENCH_REGISTER_OP("com.microsoft.QLinearConcat", qlinear_concat, concat_shapes,
 QUENCH_REGISTER_OP("com.microsoft.QGemm", qgemm, gemm_shapes, {}, "A B + C on codes")
 QUENCH_REGISTER_OP("com.microsoft.QLinearSigmoid", qlinear_unary<sigmoid>, unary_shapes, {}, "Sigmoid on codes")
 QUENCH_REGISTER_OP("com.microsoft.QLinearLeakyRelu", qlinear_unary<leaky_relu>, unary_shapes, {}, "LeakyRelu on codes")
+QUENCH_REGISTER_OP("com.microsoft.QLinearSoftmax", qlinear_unary<softmax>, unary_shapes, {}, "Softmax on codes")
+QUENCH_REGISTER_OP("com.microsoft.QLinearWhere", qlinear_where, where_shapes, {}, "Where on codes")
 
 }  // namespace quench

@@ -6,6 +6,7 @@
 #include "graph/tensor_types.h"
 #include "ops/arguments.h"
 #include "ops/convert.h"
+#include "ops/dynamic_codes.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
 
@@ -74,14 +75,8 @@ std::vector<RtValue> dequantize_linear(const Node& node, const Inputs& in, ExecC
   return {(steps.to(wide) * spread(node, scale.to(wide), x)).to(type)};
 }
 
-// uint8 codes for the range of x, widened to hold zero.
 std::vector<RtValue> dynamic_quantize(const Node&, const Inputs& in, ExecContext&) {
-  const at::Tensor& x = in[0].tensor();
-  const at::Tensor low = at::clamp_max(x.min(), 0), high = at::clamp_min(x.max(), 0);
-  at::Tensor scale = (high - low) / 255;
-  scale = at::where(scale == 0, at::ones_like(scale), scale);
-  const at::Tensor zero = at::round(at::clamp(-low / scale, 0, 255));
-  const at::Tensor codes = at::clamp(at::round(x / scale) + zero, 0, 255);
+  const auto [codes, scale, zero] = dynamic_codes(in[0].tensor());
   return {codes.to(at::kByte), scale, zero.to(at::kByte)};
 }
 
@@ -105,6 +100,14 @@ OpTraits quantizing() {
 }
 
 }  // namespace
+
+std::array<at::Tensor, 3> dynamic_codes(const at::Tensor& x) {
+  const at::Tensor low = at::clamp_max(x.min(), 0), high = at::clamp_min(x.max(), 0);
+  at::Tensor scale = (high - low) / 255;
+  scale = at::where(scale == 0, at::ones_like(scale), scale);
+  const at::Tensor zero = at::round(at::clamp(-low / scale, 0, 255));
+  return {at::clamp(at::round(x / scale) + zero, 0, 255), scale, zero};
+}
 
 QUENCH_REGISTER_OP("QuantizeLinear", quantize_linear, quantize_shapes, quantizing(), "float -> integer or float8 codes")
 QUENCH_REGISTER_OP("DequantizeLinear", dequantize_linear, dequantize_shapes, quantizing(), "codes -> float")

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "ops/arguments.h"
+#include "ops/dynamic_codes.h"
 #include "ops/rnn_activation.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
@@ -21,12 +22,19 @@ struct Cell {
   std::vector<RnnActivation> activations;
   std::int64_t hidden = 0;
   bool linear_before_reset = false, input_forget = false;
+  bool dynamic = false;  // inputs and states are quantized by their own range before each product
 
   at::Tensor of_input(const at::Tensor& x) const {
-    return at::linear(x, w, wb.defined() ? std::optional(wb) : std::nullopt);
+    return at::linear(dynamic ? rounded(x) : x, w, wb.defined() ? std::optional(wb) : std::nullopt);
   }
   at::Tensor of_state(const at::Tensor& h) const {
-    return at::linear(h, r, rb.defined() ? std::optional(rb) : std::nullopt);
+    return at::linear(dynamic ? rounded(h) : h, r, rb.defined() ? std::optional(rb) : std::nullopt);
+  }
+
+ private:
+  static at::Tensor rounded(const at::Tensor& x) {
+    const auto [codes, scale, zero] = dynamic_codes(x);
+    return (codes - zero) * scale;
   }
 };
 
@@ -112,6 +120,7 @@ struct Layer {
   std::int64_t gates;
   std::vector<std::string> activations;
   bool has_cell;
+  bool dynamic = false;
 };
 
 struct Direction {
@@ -133,6 +142,7 @@ Cell cell_of(const Node& node, const Inputs& in, const Layer& layer, std::int64_
   cell.w = in[1].tensor()[direction];
   cell.r = in[2].tensor()[direction];
   cell.hidden = cell.r.size(-1);
+  cell.dynamic = layer.dynamic;
   if (given(in, 3)) {
     const auto halves = in[3].tensor()[direction].chunk(2, 0);
     cell.wb = halves[0];
@@ -188,6 +198,26 @@ std::vector<RtValue> lstm(const Node& node, const Inputs& in, ExecContext&) {
   return run_layer(node, in, {lstm_step, 4, {"Sigmoid", "Tanh", "Tanh"}, true});
 }
 
+// ONNX Runtime's, whose weights are codes [directions, inputs, gates * H] with one scale a direction or a column.
+at::Tensor dequantized_weight(const Node& node, const Inputs& in, std::size_t slot, std::size_t scale_slot) {
+  const at::Tensor& codes = in[slot].tensor();
+  QUENCH_CHECK(codes.dim() == 3, node.where(), ": weights must have rank 3, not ", codes.dim());
+  const auto spread = [&](const at::Tensor& tensor) {
+    const at::Tensor wide = tensor.to(at::kFloat);
+    QUENCH_CHECK(wide.dim() == 1 || wide.dim() == 2, node.where(), ": scales of rank ", wide.dim());
+    return wide.dim() == 1 ? wide.view({-1, 1, 1}) : wide.unsqueeze(1);
+  };
+  const at::Tensor zero = given(in, scale_slot + 1) ? spread(in[scale_slot + 1].tensor()) : at::zeros({1});
+  return ((codes.to(at::kFloat) - zero) * spread(in[scale_slot].tensor())).transpose(1, 2);
+}
+
+std::vector<RtValue> dynamic_quantize_lstm(const Node& node, const Inputs& in, ExecContext&) {
+  Inputs as_float(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(in.size(), 8)));
+  as_float.at(1) = dequantized_weight(node, in, 1, 8);
+  as_float.at(2) = dequantized_weight(node, in, 2, 10);
+  return run_layer(node, as_float, {lstm_step, 4, {"Sigmoid", "Tanh", "Tanh"}, true, true});
+}
+
 void layer_shapes(Node& node) {
   const DType dtype = input_dtype(node, 0);
   const std::optional<Dims> x = input_dims(node, 0), r = input_dims(node, 2);
@@ -198,7 +228,8 @@ void layer_shapes(Node& node) {
   const bool batch_first = node.get_int("layout", 0) != 0;
   const Dim count(static_cast<std::int64_t>(directions_of(node).size()));
   const Dim steps = (*x)[batch_first ? 1 : 0], batch = (*x)[batch_first ? 0 : 1];
-  Dim hidden = r && r->size() == 3 ? (*r)[2] : Dim();
+  const bool turned = node.op() == "com.microsoft.DynamicQuantizeLSTM";  // [directions, H, gates * H]
+  Dim hidden = r && r->size() == 3 ? (*r)[turned ? 1 : 2] : Dim();
   if (hidden.is_unknown() && node.has("hidden_size")) hidden = Dim(node.require_int("hidden_size"));
   set_type(node, 0, dtype, batch_first ? Dims{batch, steps, count, hidden} : Dims{steps, count, batch, hidden});
   for (int i = 1; i < 3; ++i)
@@ -222,5 +253,7 @@ OpTraits layer_traits(std::vector<int> parameters) {
 QUENCH_REGISTER_OP("RNN", rnn, layer_shapes, layer_traits({1, 2, 3}), "plain recurrent layer")
 QUENCH_REGISTER_OP("GRU", gru, layer_shapes, layer_traits({1, 2, 3}), "gated recurrent layer")
 QUENCH_REGISTER_OP("LSTM", lstm, layer_shapes, layer_traits({1, 2, 3, 7}), "long short-term memory layer")
+QUENCH_REGISTER_OP("com.microsoft.DynamicQuantizeLSTM", dynamic_quantize_lstm, layer_shapes, {},
+                   "LSTM with weights of 8 bits, its inputs quantized by their own range")
 
 }  // namespace quench

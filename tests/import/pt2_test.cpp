@@ -55,7 +55,7 @@ TEST_P(Pt2Archives, GiveWhatTorchGave) {
 
 INSTANTIATE_TEST_SUITE_P(All, Pt2Archives,
                          testing::Values("conv_net", "decomposed", "attention", "norms", "grouped", "shapes", "layouts",
-                                         "gru"),
+                                         "gru", "branches", "loops", "indexing", "instances", "functions", "core"),
                          [](const auto& test) { return test.param; });
 
 TEST(Pt2, NamesNodesAfterTheirModules) {
@@ -97,6 +97,17 @@ TEST(Pt2, NamesTargetAndModuleOfWhatIsNotSupported) {
   EXPECT_NE(message.find("torch.ops.aten.linalg_cholesky.default (in module 'inner.1')"), std::string::npos) << message;
   const Graph graph = import_model(pt2_file("unsupported.pt2"), {.allow_unsupported = true});
   EXPECT_EQ(node_of(graph, "inner.1.linalg_cholesky").op(), "aten.linalg_cholesky.default");
+}
+
+// An object of a class of its own can do anything: the archive holds no code of it.
+TEST(Pt2, RefusesCustomObjects) {
+  const std::string message =
+      Pt2Copy("conv_net")
+          .change(R"({"user_input":{"arg":{"as_tensor":{"name":"x"}}}})",
+                  R"({"custom_obj":{"arg":{"name":"tok","class_fqn":"T"},"custom_obj_name":"tokenizer"}})")
+          .error();
+  EXPECT_NE(message.find("the program uses 'tokenizer', an object of a class of its own"), std::string::npos)
+      << message;
 }
 
 TEST(Pt2, RefusesStateAndStaleViews) {

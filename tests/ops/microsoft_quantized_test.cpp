@@ -85,6 +85,21 @@ TEST(MicrosoftQuantized, RefusesWhatItDoesNotKnow) {
                Error);
 }
 
+// The values are compared with ONNX Runtime's in tests/import/upgrade_microsoft_test.cpp; here what is refused.
+TEST(MicrosoftQuantized, RefusesGroupsAndFactorsOutOfRange) {
+  const Attrs attrs = {{"K", std::int64_t{16}}, {"N", std::int64_t{1}}, {"block_size", std::int64_t{16}}};
+  const auto product = [&](const at::Tensor& groups) {
+    return error_of({.op = "com.microsoft.MatMulNBits", .attrs = attrs},
+                    {at::ones({1, 16}), codes({1, 1, 8}, 3), at::ones({1}), RtValue(), groups});
+  };
+  EXPECT_EQ(product(at::zeros({16}, at::kInt)), "");
+  EXPECT_NE(product(at::ones({16}, at::kInt)).find("g_idx names blocks from 1 to 1; there are 1"), std::string::npos);
+  EXPECT_NE(product(at::zeros({8}, at::kInt)).find("names blocks for 8 columns, K is 16"), std::string::npos);
+  const std::vector<RtValue> factors = {codes({2, 3}, 1), scale(0.1), zero(0), codes({3, 2}, 2), scale(0.1), zero(0)};
+  EXPECT_NE(error_of({.op = "com.microsoft.QGemm", .attrs = {{"alpha", -1.0}}}, factors).find("alpha must be above 0"),
+            std::string::npos);
+}
+
 // Four bits: byte 0x21 holds the codes 1 and 2.
 TEST(MatMulNBits, UnpacksBlocks) {
   const std::int64_t k = 20, n = 3, block = 16, blocks = 2;

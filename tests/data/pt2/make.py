@@ -2,12 +2,13 @@
 """Makes the torch.export archives of this folder, with random weights, and what torch computes with them.
 
 For maintainers; the tests only read the files. Needs torch 2.9 or newer and numpy:
-    python3 tests/data/pt2/make.py
+    python3 tests/data/pt2/make.py [NAME ...]
 Beside NAME.pt2 lies NAME.npz with the arrays in0, in1 ..., out0 ... and other_in0 ..., other_out0 ... for a
 second set of inputs, of other sizes than those of the export. Archives that must be refused have none.
 """
 import json
 import pathlib
+import sys
 import zipfile
 
 import numpy as np
@@ -15,6 +16,7 @@ import torch
 from torch import nn
 from torch.export import Dim, export, save
 from torch.nn import functional as F
+from torch._higher_order_ops.while_loop import while_loop
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 BATCH, LENGTH = Dim("batch", min=1, max=64), Dim("length", min=2, max=32)
@@ -129,6 +131,69 @@ class Recurrent(nn.Module):
         return self.out(y[:, -1]), last
 
 
+class Branches(nn.Module):
+    """torch.cond on data, with weights inside, on a size, and one inside another."""
+
+    def __init__(self):
+        super().__init__()
+        self.plain, self.gated = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x):
+        inner = lambda y: torch.cond(y.max() > 1, lambda z: z / 2, lambda z: z * z.shape[0], (y,))
+        x = torch.cond(x.sum() > 0, lambda y: self.plain(y), lambda y: inner(self.gated(y).relu()), (x,))
+        return torch.cond(x.shape[0] > 4, lambda y: y + 1, lambda y: y.sin(), (x,))
+
+
+class Loops(nn.Module):
+    """torch.while_loop whose turns hang on the data."""
+
+    def __init__(self):
+        super().__init__()
+        self.step = nn.Linear(4, 4)
+
+    def forward(self, x):
+        go_on = lambda turn, y: (turn < 6) & (y.abs().sum() < 40)
+        body = lambda turn, y: (turn + 1, self.step(y).tanh() + y * 1.5)
+        return while_loop(go_on, body, (torch.zeros((), dtype=torch.int64), x))
+
+
+class Indexing(nn.Module):
+    """Positions given by tensors: read, written, added to."""
+
+    def forward(self, x, i, j):
+        masked = torch.where(x > 0, x, 0.5)
+        masked[x < -1] = 2.0
+        apart = x.clone()
+        apart[torch.tensor([1]), :, j] = x[0, 0, :4]
+        return (x[i, j], x[:, i, j], x[i, :, j], x[i.unsqueeze(1), j], x[x > 0], masked,
+                x.index_put((i, j), x[0, 0], accumulate=True), apart,
+                x.index_fill(1, i, 0.25), x.index_add(2, i, x[:, :, :3], alpha=2), x.index_copy(2, i, x[:, :, 1:4]),
+                x.slice_scatter(x[:, :2] * 3, 1, 1, -1), x.select_scatter(x[:, 0] * 2, 1, -1),
+                x.scatter_reduce(1, i.view(1, 3, 1).expand(1, 3, 5), x, "amax"), x.nonzero())
+
+
+class Instances(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.affine, self.plain = nn.InstanceNorm2d(3, affine=True), nn.InstanceNorm1d(3)
+
+    def forward(self, x):
+        return self.affine(x), self.plain(x.flatten(2))
+
+
+class Functions(nn.Module):
+    """Core operators of ATen that no other archive here has."""
+
+    def forward(self, x):
+        whole = (x * 8).int()
+        flow = torch.stack([x[:, 0], x[:, 1]], -1).tanh()
+        return (torch.atan2(x, x.roll(1, 2)), x.abs().log10(), x.exp2(), x.erfc(), (x * 3).trunc(), x.asinh(),
+                (x.abs() + 1).acosh(), x.tanh().atanh(), (x / x.relu()).isfinite(), (whole & 5) ^ (whole | 2), ~whole,
+                x.diagonal(1, 2, 3), x.repeat_interleave(2, 1), F.pixel_unshuffle(x, 2), F.channel_shuffle(x, 2),
+                F.grid_sample(x, flow, align_corners=False), torch.cdist(x[:, 0], x[:, 1]),
+                F.fold(x.reshape(-1, 4, 36)[:, :, :9], (4, 4), 2), F.hardshrink(x), F.softshrink(x))
+
+
 class Unsupported(nn.Module):
     def __init__(self):
         super().__init__()
@@ -196,6 +261,8 @@ def slim(path):
 
 
 def make(name, module, inputs, shapes, other=None, decompose=False):
+    if sys.argv[1:] and name not in sys.argv[1:]:
+        return
     module.eval()
     program = export(module, inputs, dynamic_shapes=shapes)
     if decompose:
@@ -225,6 +292,15 @@ def main():
     make("unsupported", Unsupported(), (image(3, 4, 4),), batch)
     make("stale_view", StaleView(), (image(3, 4),), batch)
     make("counter", Counter(), (image(3, 4),), batch)
+    torch.manual_seed(8)
+    rows = torch.randn(3, 4)
+    make("branches", Branches(), (rows - rows.mean() - 0.5,), ({0: Dim.AUTO},), (image(6, 4) + 1,))
+    make("loops", Loops(), (image(3, 4),), batch, (image(5, 4) * 4,))
+    places = torch.tensor([2, 0, 1]), torch.tensor([1, -1, 2])
+    make("indexing", Indexing(), (image(3, 4, 5), *places), ({0: Dim.AUTO}, None, None), (image(4, 4, 5), *places))
+    make("instances", Instances(), (image(3, 3, 4, 4),), batch, (image(2, 3, 4, 4),), decompose=True)
+    make("functions", Functions(), (image(3, 4, 6, 6),), batch, (image(2, 4, 6, 6),))
+    make("core", Functions(), (image(3, 4, 6, 6),), batch, (image(2, 4, 6, 6),), decompose=True)
 
 
 if __name__ == "__main__":
