@@ -27,6 +27,7 @@ namespace fs = std::filesystem;
 using quench_onnx::ModelProto;
 
 constexpr std::int64_t kOldestOpset = 1, kNewestOpset = 28;
+constexpr std::int64_t kOldestIr = 3, kNewestIr = 14;  // of ONNX 1.0, the first that names opsets, and of opset 28
 
 void parse(google::protobuf::io::ZeroCopyInputStream& bytes, ModelProto& model) {
   google::protobuf::io::CodedInputStream stream(&bytes);
@@ -50,6 +51,12 @@ void check_opset(const std::map<std::string, std::int64_t>& opsets) {
                "; opsets ", kOldestOpset, " to ", kNewestOpset, " are read");
 }
 
+void check_ir_version(const ModelProto& model) {
+  QUENCH_CHECK(model.has_ir_version(), "the model does not say its IR version");
+  QUENCH_CHECK(model.ir_version() >= kOldestIr && model.ir_version() <= kNewestIr, "the model is of IR version ",
+               model.ir_version(), "; IR versions ", kOldestIr, " to ", kNewestIr, " are read");
+}
+
 // A file of our own: docs/formats.md.
 void check_format(const Graph& graph) {
   const auto at = graph.metadata.find("quench.format");
@@ -58,6 +65,7 @@ void check_format(const Graph& graph) {
 }
 
 Graph import_message(ModelProto& model, const ExternalData& external, const ImportOptions& options) {
+  check_ir_version(model);
   std::map<std::string, std::int64_t> opsets = opsets_of(model);
   inline_functions(model, opsets);
   check_opset(opsets);

@@ -85,11 +85,17 @@ TypeInfo decode_type(const quench_onnx::TypeProto& proto) {
 TypeInfo merge_types(const TypeInfo& inferred, const TypeInfo& declared, const std::string& value) {
   if (knows_nothing(declared)) return inferred;
   if (knows_nothing(inferred)) return declared;
+  // A loop may begin with an absent value and end with one; the file says what it ends with.
+  if (inferred.kind == TypeInfo::Kind::kOptional && inferred.element && declared.kind == inferred.element->kind)
+    return merge_types(*inferred.element, declared, value);
   bool fits = inferred.kind == declared.kind;
   TypeInfo result = inferred;
   if (fits && !inferred.is_tensor()) {
     if (!inferred.element || !declared.element) return inferred.element ? inferred : declared;
-    result.element = std::make_shared<const TypeInfo>(merge_types(*inferred.element, *declared.element, value));
+    TypeInfo element = *declared.element;
+    // What files say of the shape of a sequence's elements is often true of the first alone.
+    if (declared.kind == TypeInfo::Kind::kSequence) element.dims.reset();
+    result.element = std::make_shared<const TypeInfo>(merge_types(*inferred.element, element, value));
     return result;
   }
   const bool both = inferred.dtype != DType::kUndefined && declared.dtype != DType::kUndefined;

@@ -1,8 +1,9 @@
-// Activations: element-wise functions of one input.
+// Activations: element-wise functions of one input, and SwiGLU, where another input is the gate's.
 #include <ATen/ATen.h>
 
 #include <cmath>
 
+#include "graph/tensor_types.h"
 #include "ops/arguments.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
@@ -51,10 +52,20 @@ std::vector<RtValue> hard_sigmoid(const Node& node, const Inputs& in, ExecContex
   return {at::clamp(in[0].tensor() * alpha + beta, 0.0, 1.0)};
 }
 
-std::vector<RtValue> swish(const Node& node, const Inputs& in, ExecContext&) {
-  const at::Tensor& x = in[0].tensor();
+at::Tensor swish_of(const Node& node, const at::Tensor& x) {
   const double alpha = node.get_float("alpha", 1.0);
-  return {alpha == 1.0 ? at::silu(x) : x * at::sigmoid(x * alpha)};
+  return alpha == 1.0 ? at::silu(x) : x * at::sigmoid(x * alpha);
+}
+
+std::vector<RtValue> swish(const Node& node, const Inputs& in, ExecContext&) {
+  return {swish_of(node, in[0].tensor())};
+}
+
+std::vector<RtValue> swiglu(const Node& node, const Inputs& in, ExecContext&) {
+  const at::Tensor &gate = in[0].tensor(), &x = in[1].tensor();
+  QUENCH_CHECK(gate.sizes() == x.sizes(), node.where(), ": the gate ", text_of(dims_of(gate)), " and the value ",
+               text_of(dims_of(x)), " must have one shape; SwiGLU does not broadcast");
+  return {swish_of(node, gate) * x};
 }
 
 std::vector<RtValue> gelu(const Node& node, const Inputs& in, ExecContext&) {
@@ -100,6 +111,16 @@ std::vector<RtValue> clip(const Node&, const Inputs& in, ExecContext&) {
   if (from && to && x.is_floating_point() && from->toDouble() == 0.0 && to->toDouble() > 0.0)
     return {at::hardtanh(x, *from, *to)};
   return {at::clamp(x, from, to)};
+}
+
+// Both inputs have one shape: what either knows holds.
+void swiglu_shape(Node& node) {
+  const std::optional<Dims> gate = input_dims(node, 0), x = input_dims(node, 1);
+  std::optional<Dims> y = gate ? gate : x;
+  QUENCH_CHECK(!gate || !x || gate->size() == x->size(), node.where(), ": gate and value must have one shape");
+  for (std::size_t i = 0; gate && x && i < y->size(); ++i)
+    if (!(*y)[i].is_number()) (*y)[i] = (*x)[i];
+  set_type(node, 0, input_dtype(node, 0), y);
 }
 
 OpTraits sign_keeping() {
@@ -163,6 +184,7 @@ QUENCH_REGISTER_OP("PRelu", prelu, same_as_input, prelu_traits(), "x, or slope x
 QUENCH_REGISTER_OP("HardSigmoid", hard_sigmoid, same_as_input, bounded(0.0), "alpha x + beta, kept in [0, 1]")
 QUENCH_REGISTER_OP("HardSwish", unary<at::hardswish>, same_as_input, sign_keeping(), "x HardSigmoid(x), alpha = 1/6")
 QUENCH_REGISTER_OP("Swish", swish, same_as_input, sign_keeping(), "x sigmoid(alpha x)")
+QUENCH_REGISTER_OP("SwiGLU", swiglu, swiglu_shape, sign_keeping(), "Swish of the gate, times the value")
 QUENCH_REGISTER_OP("Mish", unary<at::mish>, same_as_input, sign_keeping(), "x tanh(softplus(x))")
 QUENCH_REGISTER_OP("Gelu", gelu, same_as_input, sign_keeping(), "x times the normal distribution function")
 QUENCH_REGISTER_OP("Softplus", softplus, same_as_input, softplus_traits(), "log(1 + exp(x))")

@@ -1,6 +1,7 @@
 // Element-wise arithmetic of two or more inputs, with NumPy's broadcasting.
 #include <ATen/ATen.h>
 
+#include "ops/number_rules.h"
 #include "ops/number_types.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
@@ -129,13 +130,6 @@ at::Tensor bit_or(const at::Tensor& a, const at::Tensor& b) { return at::bitwise
 at::Tensor bit_xor(const at::Tensor& a, const at::Tensor& b) { return at::bitwise_xor(a, b); }
 
 // Shape arithmetic: exact on numbers; symbols as far as they can be written.
-Dim add_dims(const Dim& a, const Dim& b) {
-  if (a.is_number() && a.number() == 0) return b;
-  if (b.is_number() && b.number() == 0) return a;
-  std::int64_t sum = 0;
-  if (!a.is_number() || !b.is_number() || __builtin_add_overflow(a.number(), b.number(), &sum)) return {};
-  return sum;
-}
 Dim subtract_dims(const Dim& a, const Dim& b) {
   if (b.is_number() && b.number() == 0) return a;
   if (a.certainly_equal(b)) return 0;

@@ -6,23 +6,13 @@
 
 #include "graph/tensor_types.h"
 #include "ops/arguments.h"
+#include "ops/heads.h"
+#include "ops/number_rules.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
 
 namespace quench {
 namespace {
-
-// [B, S, heads * size] -> [B, heads, S, size]; four dims stay.
-at::Tensor split_heads(const Node& node, const at::Tensor& x, const char* attr) {
-  if (x.dim() == 4) return x;
-  QUENCH_CHECK(x.dim() == 3, node.where(), ": data must have rank 3 or 4, not ", x.dim());
-  const std::int64_t heads = node.require_int(attr);
-  QUENCH_CHECK(heads > 0 && x.size(2) % heads == 0, node.where(), ": ", x.size(2), " columns do not make ", heads,
-               " heads");
-  return x.reshape({x.size(0), x.size(1), heads, x.size(2) / heads}).transpose(1, 2);
-}
-
-at::Tensor merge_heads(const at::Tensor& x) { return x.transpose(1, 2).reshape({x.size(0), x.size(2), -1}); }
 
 struct Operands {
   at::Tensor q, k, v;     // [B, heads, S, size]
@@ -43,8 +33,6 @@ Operands operands_of(const Node& node, const Inputs& in) {
     operands.k = at::cat({in[4].tensor(), operands.k}, 2);
     operands.v = at::cat({in[5].tensor(), operands.v}, 2);
   }
-  QUENCH_CHECK(operands.k.size(1) > 0 && operands.q.size(1) % operands.k.size(1) == 0, node.where(), ": ",
-               operands.q.size(1), " query heads do not share ", operands.k.size(1), " key heads evenly");
   return operands;
 }
 
@@ -99,7 +87,7 @@ at::Tensor probabilities(const Node& node, const at::Tensor& scores) {
 std::vector<RtValue> attention(const Node& node, const Inputs& in, ExecContext&) {
   const Operands operands = operands_of(node, in);
   const double scale = node.get_float("scale", 1.0 / std::sqrt(static_cast<double>(operands.q.size(3))));
-  const std::int64_t share = operands.q.size(1) / operands.k.size(1);
+  const std::int64_t share = query_heads_per_key(node, operands.q.size(1), operands.k.size(1));
   const at::Tensor k = share == 1 ? operands.k : operands.k.repeat_interleave(share, 1);
   const at::Tensor v = share == 1 ? operands.v : operands.v.repeat_interleave(share, 1);
   // Both factors by the root: the product of unscaled halves may overflow.
@@ -140,6 +128,21 @@ std::vector<RtValue> rotary_embedding(const Node& node, const Inputs& in, ExecCo
   return {given_x.dim() == 3 ? merge_heads(y) : y};
 }
 
+// [B, heads, S, size] of data that may be packed.
+Dims unpacked_dims(const Node& node, int slot, const char* attr) {
+  const std::optional<Dims> dims = input_dims(node, slot);
+  if (dims && dims->size() == 4) return *dims;
+  if (!dims || dims->size() != 3 || !node.has(attr)) return Dims(4);
+  const Dim heads(node.require_int(attr));
+  return {(*dims)[0], heads, (*dims)[1], divide_exactly((*dims)[2], heads)};
+}
+
+Dim past_length(const Node& node, int slot) {
+  if (!node.input(slot)) return 0;
+  const std::optional<Dims> dims = input_dims(node, slot);
+  return dims && dims->size() == 4 ? (*dims)[2] : Dim();
+}
+
 void attention_shapes(Node& node) {
   const std::optional<Dims> q = input_dims(node, 0), v = input_dims(node, 2);
   std::optional<Dims> y = q;
@@ -149,7 +152,13 @@ void attention_shapes(Node& node) {
     (*y)[2] = v && v->size() == 3 ? divide_exactly((*v)[2] * heads, kv_heads) : Dim();
   }
   set_type(node, 0, input_dtype(node, 0), y);
-  for (int i = 1; i < 4; ++i) set_type(node, i, input_dtype(node, i == 2 ? 2 : i == 1 ? 1 : 0), Dims(4));
+  const Dims queries = unpacked_dims(node, 0, "q_num_heads");
+  Dims keys = unpacked_dims(node, 1, "kv_num_heads"), values = unpacked_dims(node, 2, "kv_num_heads");
+  keys[2] = add_dims(keys[2], past_length(node, 4));
+  values[2] = add_dims(values[2], past_length(node, 5));
+  set_type(node, 1, input_dtype(node, 1), keys);
+  set_type(node, 2, input_dtype(node, 2), values);
+  set_type(node, 3, input_dtype(node, 0), Dims{queries[0], queries[1], queries[2], keys[2]});
 }
 
 }  // namespace

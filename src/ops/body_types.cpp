@@ -6,7 +6,11 @@
 namespace quench {
 
 TypeInfo general_type(const TypeInfo& a, const TypeInfo& b) {
-  if (a.kind != b.kind) return a.kind == TypeInfo::Kind::kOptional ? a : b;
+  if (a.kind != b.kind) {  // one of them may be absent: so may the result
+    const TypeInfo &maybe = a.kind == TypeInfo::Kind::kOptional ? a : b, &other = &maybe == &a ? b : a;
+    if (maybe.kind != TypeInfo::Kind::kOptional || !maybe.element) return maybe;
+    return TypeInfo::optional(general_type(*maybe.element, other));
+  }
   if (!a.is_tensor()) {
     if (!a.element || !b.element) return a.element ? a : b;
     const TypeInfo element = general_type(*a.element, *b.element);
@@ -18,6 +22,11 @@ TypeInfo general_type(const TypeInfo& a, const TypeInfo& b) {
   for (std::size_t i = 0; i < a.dims->size(); ++i)
     result.dims->push_back((*a.dims)[i].certainly_equal((*b.dims)[i]) ? (*a.dims)[i] : Dim());
   return result;
+}
+
+bool is_empty_sequence(const Value& value) {
+  const bool is_made = value.producer() && value.producer()->op() == "SequenceEmpty";
+  return is_made || (value.type().kind == TypeInfo::Kind::kSequence && !value.type().element);
 }
 
 void set_capture_types(const Node& node, Graph& body) {

@@ -29,6 +29,13 @@ std::vector<RtValue> if_else(const Node& node, const Inputs& in, ExecContext& co
   return context.run_body(branch, Inputs(in.begin() + 1, in.end()));
 }
 
+std::optional<Dims> known_elements(const Value& value) {
+  if (!value.is_constant() || !is_integer(value.dtype()) || value.rank() > 1) return value.contents;
+  const std::vector<std::int64_t> numbers = integers_of(value.tensor());
+  return Dims(numbers.begin(), numbers.end());
+}
+
+// Where the condition is known, so is the branch.
 void if_shape(Node& node) {
   Graph &then_branch = body_of(node, "then_branch"), &else_branch = body_of(node, "else_branch");
   for (Graph* body : {&then_branch, &else_branch}) {
@@ -37,10 +44,12 @@ void if_shape(Node& node) {
     QUENCH_CHECK(body->outputs().size() >= node.outputs().size(), node.where(), " has ", node.outputs().size(),
                  " outputs, a branch only ", body->outputs().size());
   }
+  const auto condition = input_integer(node, 0);
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
-    if (!node.outputs()[i]) continue;
-    node.outputs()[i]->set_type(general_type(then_branch.outputs()[i]->type(), else_branch.outputs()[i]->type()));
-    node.outputs()[i]->contents = std::nullopt;
+    Value *output = node.outputs()[i], *a = then_branch.outputs()[i], *b = else_branch.outputs()[i];
+    if (!output) continue;
+    output->set_type(!condition ? general_type(a->type(), b->type()) : *condition != 0 ? a->type() : b->type());
+    output->contents = !condition ? std::nullopt : known_elements(*condition != 0 ? *a : *b);
   }
 }
 
@@ -101,6 +110,17 @@ std::vector<RtValue> loop(const Node& node, const Inputs& in, ExecContext& conte
   return outputs;
 }
 
+// Sequences that stayed empty get the type that they began with; whether there were any.
+bool fill_empty(const Node& node, std::vector<TypeInfo>& types) {
+  bool found = false;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (types[i].kind != TypeInfo::Kind::kSequence || types[i].element) continue;
+    types[i] = node.input(static_cast<int>(2 + i))->type();
+    found = found || types[i].element;
+  }
+  return found;
+}
+
 // The type of a state must hold before the first turn and after each: widened until it does.
 void settle_states(Node& node, Graph& body, std::size_t states) {
   constexpr int kRounds = 4;
@@ -108,6 +128,7 @@ void settle_states(Node& node, Graph& body, std::size_t states) {
   for (std::size_t i = 0; i < states; ++i) {
     const Value* initial = node.input(static_cast<int>(2 + i));
     types.push_back(initial ? initial->type() : body.inputs()[2 + i]->type());
+    if (initial && is_empty_sequence(*initial)) types.back().element = nullptr;
   }
   for (int round = 0; round <= kRounds; ++round) {
     for (std::size_t i = 0; i < states; ++i) body.inputs()[2 + i]->set_type(types[i]);
@@ -119,7 +140,7 @@ void settle_states(Node& node, Graph& body, std::size_t states) {
       types[i] = next;
       settled = false;
     }
-    if (settled) return;
+    if (settled && !fill_empty(node, types)) return;
     // States may hand their types on from one to the next, one a turn: after a few rounds none keeps its dims.
     if (round + 1 >= kRounds)
       for (TypeInfo& type : types) type.dims.reset();

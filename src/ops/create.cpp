@@ -6,6 +6,7 @@
 #include "graph/tensor_types.h"
 #include "ops/arguments.h"
 #include "ops/convert.h"
+#include "ops/number_rules.h"
 #include "ops/number_types.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
@@ -36,10 +37,9 @@ std::vector<RtValue> constant_of_shape(const Node& node, const Inputs& in, ExecC
 
 void constant_of_shape_shape(Node& node) {
   const RtValue value = fill_value(node);
-  const auto contents = input_contents(node, 0), length = input_dims(node, 0);
+  const auto contents = input_contents(node, 0);
   std::optional<Dims> dims = contents;
-  if (!dims && length && length->size() == 1 && (*length)[0].is_number())
-    dims = unknown_dims(static_cast<std::size_t>((*length)[0].number()));
+  if (const auto count = input_count(node, 0); !dims && count) dims = unknown_dims(*count);
   set_type(node, 0, value.dtype(), dims);
   if (!is_integer(value.dtype()) || !contents || contents->size() != 1 || !(*contents)[0].is_number()) return;
   constexpr std::int64_t kSmall = 64;
@@ -58,6 +58,12 @@ std::int64_t range_count(std::int64_t start, std::int64_t limit, std::int64_t de
   return static_cast<std::int64_t>(count);
 }
 
+std::int64_t range_count(double start, double limit, double delta) {
+  const double count = std::ceil((limit - start) / delta);
+  QUENCH_CHECK(count <= 0x1p62, "from ", start, " to ", limit, " by ", delta, " are too many numbers");
+  return count > 0.0 ? std::llround(count) : 0;
+}
+
 std::vector<RtValue> range(const Node&, const Inputs& in, ExecContext& context) {
   const c10::ScalarType type = in[0].tensor().scalar_type();
   const auto options = at::TensorOptions(context.device());
@@ -71,11 +77,18 @@ std::vector<RtValue> range(const Node&, const Inputs& in, ExecContext& context) 
   const auto number = [&](std::size_t slot) { return in[slot].tensor().to(at::kDouble).item<double>(); };
   const double start = number(0), delta = number(2);
   QUENCH_CHECK(delta != 0.0, "a step of 0");
-  const auto count = std::max<std::int64_t>(0, std::llround(std::ceil((number(1) - start) / delta)));
-  return {at::arange(count, options.dtype(at::kDouble)).mul(delta).add(start).to(type)};
+  return {at::arange(range_count(start, number(1), delta), options.dtype(at::kDouble)).mul(delta).add(start).to(type)};
+}
+
+Dim float_range_dim(const Node& node) {
+  const auto start = input_numbers(node, 0), limit = input_numbers(node, 1), delta = input_numbers(node, 2);
+  const auto is_one = [](const auto& numbers) { return numbers && numbers->size() == 1; };
+  if (!is_one(start) || !is_one(limit) || !is_one(delta) || delta->front() == 0.0) return {};
+  return range_count(start->front(), limit->front(), delta->front());
 }
 
 void range_shape(Node& node) {
+  if (is_floating(input_dtype(node, 0))) return set_type(node, 0, input_dtype(node, 0), Dims{float_range_dim(node)});
   const auto start = input_integer(node, 0), limit = input_integer(node, 1), delta = input_integer(node, 2);
   Dim count;
   if (start && limit && delta && *delta != 0) {
@@ -119,8 +132,9 @@ void one_hot_shape(Node& node) {
   std::optional<Dims> dims = input_dims(node, 0);
   if (dims) {
     const int axis = normalize_axis(node.get_int("axis", -1), static_cast<int>(dims->size()) + 1, node);
-    const auto depth = input_integer(node, 1);
-    dims->insert(dims->begin() + axis, depth ? Dim(*depth) : Dim());
+    const auto depth = input_numbers(node, 1);  // any type will do
+    const bool known = depth && depth->size() == 1 && std::abs(depth->front()) < 0x1p53;
+    dims->insert(dims->begin() + axis, known ? Dim(static_cast<std::int64_t>(depth->front())) : Dim());
   }
   set_type(node, 0, input_dtype(node, 2), dims);
 }

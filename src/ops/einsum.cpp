@@ -25,10 +25,55 @@ std::vector<RtValue> einsum(const Node& node, const Inputs& in, ExecContext&) {
   return {at::einsum(equation_of(node), tensors)};
 }
 
-// Labels of each input; an ellipsis is left to evaluation.
-std::optional<Dims> einsum_dims(const Node& node) {
+// The dims that an ellipsis stands for: labels that are no letters, counted from the right, so that they broadcast.
+std::string ellipsis_labels(std::size_t count) {
+  std::string labels;
+  while (count > 0) labels += static_cast<char>('0' + --count);
+  return labels;
+}
+
+// The equation with labels in the place of its ellipses; nothing where a rank is not known.
+std::optional<std::string> without_ellipses(const Node& node) {
   const std::string equation = equation_of(node);
-  if (equation.find('.') != std::string::npos) return std::nullopt;
+  const std::size_t arrow = std::min(equation.find("->"), equation.size());
+  std::string result, term;
+  std::size_t longest = 0;
+  int slot = 0;
+  for (std::size_t at = 0; at <= arrow; ++at) {
+    if (at < arrow && equation[at] != ',') {
+      term += equation[at];
+      continue;
+    }
+    if (const std::size_t dots = term.find("..."); dots != std::string::npos) {
+      const std::optional<Dims> dims = input_dims(node, slot);
+      const std::size_t named = term.size() - 3;
+      if (!dims || dims->size() < named || dims->size() - named > 9) return std::nullopt;
+      longest = std::max(longest, dims->size() - named);
+      term.replace(dots, 3, ellipsis_labels(dims->size() - named));
+    }
+    result += (slot++ == 0 ? "" : ",") + term;
+    term.clear();
+  }
+  std::string right = equation.substr(arrow);
+  if (const std::size_t dots = right.find("..."); dots != std::string::npos)
+    right.replace(dots, 3, ellipsis_labels(longest));
+  return result + right;
+}
+
+// What an equation without an arrow gives: the ellipsis, then the labels that occur once, in order of name.
+std::string implied_output(const std::map<char, int>& count) {
+  std::string labels;
+  for (auto each = count.rbegin(); each != count.rend(); ++each)
+    if (std::isdigit(static_cast<unsigned char>(each->first))) labels += each->first;
+  for (const auto& [label, times] : count)
+    if (times == 1 && std::isalpha(static_cast<unsigned char>(label))) labels += label;
+  return labels;
+}
+
+std::optional<Dims> einsum_dims(const Node& node) {
+  const std::optional<std::string> spelled = without_ellipses(node);
+  if (!spelled) return std::nullopt;
+  const std::string& equation = *spelled;
   const std::size_t arrow = equation.find("->");
   const std::string left = equation.substr(0, arrow);
   std::map<char, Dim> dims;
@@ -49,10 +94,7 @@ std::optional<Dims> einsum_dims(const Node& node) {
     ++at;
     if (dims[label].is_unknown() || (dims[label].is_number() && dims[label].number() == 1)) dims[label] = dim;
   }
-  std::string right = arrow == std::string::npos ? "" : equation.substr(arrow + 2);
-  if (arrow == std::string::npos)  // those that occur once, in order of name
-    for (const auto& [label, times] : count)
-      if (times == 1) right += label;
+  const std::string right = arrow == std::string::npos ? implied_output(count) : equation.substr(arrow + 2);
   Dims result;
   for (const char label : right) result.push_back(dims[label]);
   return result;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ops/arguments.h"
+#include "ops/number_rules.h"
 #include "ops/shape_rules.h"
 #include "ops/window.h"
 #include "quench/error.h"
@@ -49,6 +50,13 @@ std::vector<RtValue> affine_grid(const Node& node, const Inputs& in, ExecContext
 void affine_grid_shapes(Node& node) {
   const std::optional<Dims> size = input_contents(node, 1);
   std::optional<Dims> y;
+  const std::optional<Dims> theta = input_dims(node, 0);
+  const auto rank = input_count(node, 1);
+  if (!size && rank && *rank > 2) {
+    y = unknown_dims(*rank);
+    if (theta && !theta->empty()) y->front() = theta->front();
+    y->back() = Dim(static_cast<std::int64_t>(*rank) - 2);
+  }
   if (size && size->size() > 2) {
     y = Dims{(*size)[0]};
     y->insert(y->end(), size->begin() + 2, size->end());

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "graph/tensor_types.h"
+#include "ops/number_rules.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
 #include "quench/op.h"
@@ -40,18 +41,12 @@ std::vector<RtValue> concat_tensors(const Node& node, const Inputs& in, ExecCont
   return {RtValue(at::cat(parts, axis), in[0].dtype())};
 }
 
-Dim sum_dims(const Dim& a, const Dim& b) {
-  if (a.is_number() && b.is_number()) return a.number() + b.number();
-  if (a.is_number() && a.number() == 0) return b;
-  return b.is_number() && b.number() == 0 ? a : Dim();
-}
-
 void join_dims(Node& node, std::size_t axis, Dims& result, const Dims& part) {
   QUENCH_CHECK(part.size() == result.size(), node.where(), ": the inputs have ranks ", result.size(), " and ",
                part.size());
   for (std::size_t i = 0; i < part.size(); ++i) {
     if (i == axis) {
-      result[i] = sum_dims(result[i], part[i]);
+      result[i] = add_dims(result[i], part[i]);
     } else if (!result[i].is_number()) {
       if (part[i].is_number() || !result[i].certainly_equal(part[i])) result[i] = part[i].is_number() ? part[i] : Dim();
     } else {
@@ -107,6 +102,16 @@ std::vector<RtValue> split(const Node& node, const Inputs& in, ExecContext&) {
   return results;
 }
 
+// The elements of a part of a vector whose elements are known.
+void set_part_contents(Value& part, const std::optional<Dims>& whole, const Sizes& sizes, std::size_t index) {
+  if (!whole || !part.has_rank() || part.rank() != 1) return;
+  const auto begin =
+      std::accumulate(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(index), std::int64_t{0});
+  const std::int64_t end = begin + sizes[index];
+  if (sizes[index] < 0 || begin < 0 || end > static_cast<std::int64_t>(whole->size())) return;
+  part.contents = Dims(whole->begin() + begin, whole->begin() + end);
+}
+
 void split_shape(Node& node) {
   const auto dims = input_dims(node, 0);
   for (int i = 0; i < static_cast<int>(node.outputs().size()); ++i) set_type(node, i, input_dtype(node, 0), dims);
@@ -120,6 +125,8 @@ void split_shape(Node& node) {
     Dims part = *dims;
     part[axis] = sizes && i < sizes->size() ? Dim((*sizes)[i]) : Dim();
     set_type(node, static_cast<int>(i), input_dtype(node, 0), part);
+    if (node.outputs()[i] && sizes && i < sizes->size())
+      set_part_contents(*node.outputs()[i], input_contents(node, 0), *sizes, i);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "graph/tensor_types.h"
+#include "ops/number_rules.h"
 #include "ops/number_types.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
@@ -129,14 +130,23 @@ Dims reduced_dims(const Dims& dims, const Axes& axes, bool keep) {
   return result;
 }
 
+// How many dims are left where only the number of axes is known.
+std::optional<Dims> dims_left(const Node& node, std::size_t rank) {
+  if (keeps_dims(node)) return unknown_dims(rank);
+  const auto count = input_count(node, 1);
+  if (!count || *count > rank) return std::nullopt;
+  if (*count == 0) return unknown_dims(node.get_int("noop_with_empty_axes", 0) != 0 ? rank : 0);
+  return unknown_dims(rank - *count);
+}
+
 void reduce_shape(Node& node) {
   const auto dims = input_dims(node, 0);
   const auto given = node.input(1) ? input_integers(node, 1) : Axes();
   std::optional<Dims> result;
   if (dims && given)
     result = reduced_dims(*dims, chosen_axes(node, *given, static_cast<int>(dims->size())), keeps_dims(node));
-  else if (dims && keeps_dims(node))
-    result = unknown_dims(dims->size());
+  else if (dims)
+    result = dims_left(node, dims->size());
   set_type(node, 0, input_dtype(node, 0), result);
 }
 

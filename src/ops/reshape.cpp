@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "graph/tensor_types.h"
+#include "ops/number_rules.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
 #include "quench/op.h"
@@ -96,12 +97,12 @@ Dims reshaped_dims(const Node& node, const Dims& wanted, const std::optional<Dim
 }
 
 void reshape_shape(Node& node) {
-  const auto dims = input_dims(node, 0), wanted = input_contents(node, 1), length = input_dims(node, 1);
+  const auto dims = input_dims(node, 0), wanted = input_contents(node, 1);
   std::optional<Dims> result;
   if (wanted)
     result = reshaped_dims(node, *wanted, dims);
-  else if (length && length->size() == 1 && (*length)[0].is_number())
-    result = unknown_dims(static_cast<std::size_t>((*length)[0].number()));
+  else if (const auto count = input_count(node, 1))
+    result = unknown_dims(*count);
   set_type(node, 0, input_dtype(node, 0), result);
   set_contents(node, input_contents(node, 0));
 }
@@ -152,6 +153,9 @@ std::vector<RtValue> squeeze(const Node& node, const Inputs& in, ExecContext&) {
 std::optional<Dims> squeezed_dims(const Node& node, const Dims& dims) {
   const bool certain = std::all_of(dims.begin(), dims.end(), [](const Dim& dim) { return dim.is_number(); });
   const auto given = input_integers(node, 1);
+  const auto count = input_count(node, 1);
+  // Which axes go is not known, but perhaps how many.
+  if (node.input(1) && !given && count && *count <= dims.size()) return unknown_dims(dims.size() - *count);
   if (node.input(1) ? !given : !certain) return std::nullopt;
   const Sizes axes = given ? normalized(*given, static_cast<int>(dims.size()), node) : Sizes();
   Dims result;
@@ -185,6 +189,8 @@ void unsqueeze_shape(Node& node) {
     result = dims;
     const int rank = static_cast<int>(dims->size() + given->size());
     for (std::int64_t axis : normalized(*given, rank, node)) result->insert(result->begin() + axis, Dim(1));
+  } else if (const auto count = input_count(node, 1); dims && count) {
+    result = unknown_dims(dims->size() + *count);
   }
   set_type(node, 0, input_dtype(node, 0), result);
   set_contents(node, input_contents(node, 0));
@@ -224,7 +230,13 @@ std::vector<RtValue> expand(const Node&, const Inputs& in, ExecContext&) {
 
 void expand_shape(Node& node) {
   const auto dims = input_dims(node, 0), wanted = input_contents(node, 1);
-  set_type(node, 0, input_dtype(node, 0), dims && wanted ? broadcast(*dims, *wanted, node) : std::nullopt);
+  const auto count = input_count(node, 1);
+  std::optional<Dims> result;
+  if (dims && wanted)
+    result = broadcast(*dims, *wanted, node);
+  else if (dims && count)
+    result = unknown_dims(std::max(dims->size(), *count));
+  set_type(node, 0, input_dtype(node, 0), result);
 }
 
 std::vector<RtValue> identity(const Node&, const Inputs& in, ExecContext&) { return {in[0]}; }

@@ -7,6 +7,7 @@
 
 #include "graph/tensor_types.h"
 #include "ops/arguments.h"
+#include "ops/number_rules.h"
 #include "ops/resample.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
@@ -172,10 +173,30 @@ std::vector<RtValue> resize(const Node& node, const Inputs& in, ExecContext&) {
   return {rule.coordinates == "tf_crop_and_resize" ? fill_outside(node, y, plan, rule) : y};
 }
 
-std::optional<std::vector<double>> constant_numbers(const Node& node, int slot) {
-  const Value* value = node.input(slot);
-  if (!value || !value->is_constant() || value->tensor().numel() == 0) return std::nullopt;
-  return numbers_at({RtValue(value->tensor(), value->dtype())}, 0);
+// What the inputs ask for; nothing where one of those that matter is not known.
+std::optional<Request> static_request(const Node& node) {
+  Request request;
+  const auto region = input_numbers(node, 1), scales = input_numbers(node, 2);
+  const auto sizes = input_integers(node, 3);
+  if (node.get_string("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize" && !region)
+    return std::nullopt;
+  if ((node.input(3) && !sizes) || (!sizes && !scales)) return std::nullopt;
+  request.region = region.value_or(std::vector<double>());
+  if (sizes) request.sizes = *sizes;
+  if (request.sizes.empty() && scales) request.scales = *scales;
+  return request;
+}
+
+// All numbers: what evaluation will do. Nothing where a dim or a request is not known.
+std::optional<Dims> planned_dims(const Node& node, const Dims& dims) {
+  const std::optional<Request> request = static_request(node);
+  Ints sizes;
+  for (const Dim& dim : dims)
+    if (dim.is_number() && dim.number() > 0) sizes.push_back(dim.number());
+  if (!request || sizes.size() != dims.size()) return std::nullopt;
+  Dims planned;
+  for (const ResampleAxis& axis : plan_of(node, sizes, *request)) planned.emplace_back(axis.out);
+  return planned;
 }
 
 Dim scaled(const Dim& dim, double scale) {
@@ -189,8 +210,9 @@ void resize_shapes(Node& node) {
   const Ints axes = axes_of(node, dims->size());
   const bool plain = node.get_string("coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize" &&
                      node.get_string("keep_aspect_ratio_policy", "stretch") == "stretch";
-  const std::optional<Dims> sizes = input_contents(node, 3);
-  const auto scales = constant_numbers(node, 2);
+  const std::optional<Dims> sizes = input_contents(node, 3), planned = planned_dims(node, *dims);
+  if (planned) return set_type(node, 0, input_dtype(node, 0), planned);
+  const auto scales = input_numbers(node, 2);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     Dim& dim = (*dims)[static_cast<std::size_t>(axes[i])];
     if (sizes && sizes->size() == axes.size() && plain)

@@ -43,14 +43,26 @@ std::vector<RtValue> compress(const Node& node, const Inputs& in, ExecContext&) 
   return {RtValue(x.index_select(axis, chosen), in[0].dtype())};
 }
 
-void compress_shape(Node& node) {
+// Nothing where the elements are taken in a row, whatever the dims.
+std::optional<std::size_t> chosen_axis(const Node& node, const Dims& dims) {
+  if (!node.has("axis")) return std::nullopt;
+  return static_cast<std::size_t>(normalize_axis(node.require_int("axis"), static_cast<int>(dims.size()), node));
+}
+
+// Input 0 with `count` slices along the axis, or `count` elements.
+void chosen_shape(Node& node, const Dim& count) {
   std::optional<Dims> dims = input_dims(node, 0);
   if (!node.has("axis"))
-    dims = Dims{Dim()};
+    dims = Dims{count};
   else if (dims)
-    (*dims)[static_cast<std::size_t>(normalize_axis(node.require_int("axis"), static_cast<int>(dims->size()), node))] =
-        Dim();
+    (*dims)[*chosen_axis(node, *dims)] = count;
   set_type(node, 0, input_dtype(node, 0), dims);
+}
+
+void compress_shape(Node& node) {
+  const auto condition = input_integers(node, 1);
+  const auto is_true = [](std::int64_t value) { return value != 0; };
+  chosen_shape(node, condition ? Dim(std::count_if(condition->begin(), condition->end(), is_true)) : Dim());
 }
 
 // Rows in ascending (lexicographic) order, with the group that each row belongs to.
@@ -123,8 +135,16 @@ std::vector<RtValue> unique(const Node& node, const Inputs& in, ExecContext&) {
 }
 
 void unique_shape(Node& node) {
-  compress_shape(node);
-  for (int i = 1; i < 4; ++i) set_type(node, i, DType::kInt64, Dims{Dim()});
+  chosen_shape(node, Dim());
+  const std::optional<Dims> dims = input_dims(node, 0);
+  Dim all;  // that are compared
+  if (dims) {
+    const auto axis = chosen_axis(node, *dims);
+    all = axis ? (*dims)[*axis] : product(*dims, 0, dims->size());
+  }
+  set_type(node, 1, DType::kInt64, Dims{Dim()});
+  set_type(node, 2, DType::kInt64, Dims{all});
+  set_type(node, 3, DType::kInt64, Dims{Dim()});
 }
 
 std::vector<RtValue> reverse_sequence(const Node& node, const Inputs& in, ExecContext&) {

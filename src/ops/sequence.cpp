@@ -81,8 +81,12 @@ std::vector<RtValue> insert(const Node&, const Inputs& in, ExecContext&) {
   return {RtValue::sequence(std::move(elements), element)};
 }
 
+// Of an empty sequence only the element type says something.
 void insert_shape(Node& node) {
-  set_sequence(node, general_type(element_type(node, 0), node.input(1) ? node.input(1)->type() : TypeInfo()));
+  const TypeInfo inserted = node.input(1) ? node.input(1)->type() : TypeInfo();
+  const Value* sequence = node.input(0);
+  const bool into_empty = sequence && inserted.is_tensor() && is_empty_sequence(*sequence);
+  set_sequence(node, into_empty ? inserted : general_type(element_type(node, 0), inserted));
 }
 
 std::vector<RtValue> erase(const Node&, const Inputs& in, ExecContext&) {
@@ -128,12 +132,26 @@ std::vector<RtValue> split(const Node& node, const Inputs& in, ExecContext&) {
   return {RtValue::sequence(std::move(parts), element)};
 }
 
+// The size that all parts have, where it is known that they have one.
+Dim common_part(const Node& node, const Dim& total) {
+  if (!node.input(1)) return 1;
+  const auto sizes = input_integers(node, 1);
+  if (!sizes || sizes->empty()) return {};
+  const bool is_scalar = input_dims(node, 1) && input_dims(node, 1)->empty();
+  if (is_scalar)
+    return total.is_number() && sizes->front() > 0 && total.number() % sizes->front() == 0 ? sizes->front() : Dim();
+  return std::count(sizes->begin(), sizes->end(), sizes->front()) == static_cast<std::ptrdiff_t>(sizes->size())
+             ? Dim(sizes->front())
+             : Dim();
+}
+
 void split_shape(Node& node) {
   TypeInfo element = TypeInfo::tensor(input_dtype(node, 0));
   if (const auto dims = input_dims(node, 0)) {
     const int axis = normalize_axis(node.get_int("axis", 0), static_cast<int>(dims->size()), node);
     element.dims = dims;
-    (*element.dims)[static_cast<std::size_t>(axis)] = Dim();
+    Dim& part = (*element.dims)[static_cast<std::size_t>(axis)];
+    part = common_part(node, part);
     if (!keeps_axis(node)) element.dims->erase(element.dims->begin() + axis);
   }
   set_sequence(node, element);

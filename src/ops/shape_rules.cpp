@@ -82,7 +82,8 @@ std::optional<Dims> input_contents(const Node& node, int slot) {
   if (!value) return std::nullopt;
   if (!value->is_constant()) return value->contents;
   const at::Tensor& tensor = value->tensor();
-  if (!is_integer(value->dtype()) || tensor.dim() > 1 || tensor.numel() > static_cast<std::int64_t>(kMaxContents))
+  const bool is_countable = is_integer(value->dtype()) || value->dtype() == DType::kBool;
+  if (!is_countable || tensor.dim() > 1 || tensor.numel() > static_cast<std::int64_t>(kMaxContents))
     return std::nullopt;
   const std::vector<std::int64_t> numbers = integers_of(tensor);
   return Dims(numbers.begin(), numbers.end());

@@ -100,6 +100,14 @@ std::vector<RtValue> cumulate(const Node& node, const Inputs& in, ExecContext&) 
   return {narrow(result, input.scalar_type())};
 }
 
+void negated_shape(Node& node) {
+  same_as_input(node);
+  std::optional<Dims> contents = input_contents(node, 0);
+  if (!contents) return;
+  for (Dim& dim : *contents) dim = dim.is_number() && dim.number() != INT64_MIN ? Dim(-dim.number()) : Dim();
+  set_contents(node, contents);
+}
+
 void to_bool(Node& node) { set_type(node, 0, DType::kBool, input_dims(node, 0)); }
 
 OpTraits cumulative_traits() {
@@ -110,7 +118,7 @@ OpTraits cumulative_traits() {
 
 }  // namespace
 
-QUENCH_REGISTER_OP("Neg", unary<neg>, same_as_input, {}, "-x")
+QUENCH_REGISTER_OP("Neg", unary<neg>, negated_shape, {}, "-x")
 QUENCH_REGISTER_OP("Abs", absolute, same_as_input, traits_with(true, true), "|x|")
 QUENCH_REGISTER_OP("Sign", sign, same_as_input, fixed_range(-1, 1), "-1, 0 or 1")
 QUENCH_REGISTER_OP("Reciprocal", unary<reciprocal>, same_as_input, traits_with(false, true), "1 / x")

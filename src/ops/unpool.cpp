@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "ops/arguments.h"
+#include "ops/number_rules.h"
 #include "ops/shape_rules.h"
 #include "ops/window.h"
 #include "quench/error.h"
@@ -92,10 +93,13 @@ std::vector<RtValue> col2im(const Node& node, const Inputs& in, ExecContext&) {
 
 void col2im_shapes(Node& node) {
   const std::optional<Dims> x = input_dims(node, 0), image = input_contents(node, 1), block = input_contents(node, 2);
+  const auto rank = input_count(node, 1);
   std::optional<Dims> y;
-  if (x && x->size() == 3 && image && block) {
-    y = Dims{(*x)[0], divide_exactly((*x)[1], product(*block, 0, block->size()))};
-    y->insert(y->end(), image->begin(), image->end());
+  if (x && x->size() == 3 && rank) {
+    y = unknown_dims(2 + *rank);
+    (*y)[0] = (*x)[0];
+    if (block) (*y)[1] = divide_exactly((*x)[1], product(*block, 0, block->size()));
+    if (image && image->size() == *rank) std::copy(image->begin(), image->end(), y->begin() + 2);
   }
   set_type(node, 0, input_dtype(node, 0), y);
 }

@@ -2,11 +2,19 @@
 // Imports it, runs it, compares outputs and inferred types, and takes it through export and import again.
 #pragma once
 
+#include <array>
 #include <string>
+
+#include "e2e/conformance_shapes.h"
 
 namespace quench {
 
-// Empty when the case passes, else one line that says why it does not.
-std::string run_conformance_case(const std::string& folder);
+struct CaseResult {
+  std::string failure;               // one line; empty when the case passes
+  std::int64_t opset = 0;            // of ONNX's own domain
+  std::array<ShapeCount, 3> shapes;  // by Told
+};
+
+CaseResult run_conformance_case(const std::string& folder);
 
 }  // namespace quench

@@ -2,8 +2,10 @@
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
+#include <quench_onnx.pb.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "graph/tensor_types.h"
 #include "import/onnx_tensor.h"
@@ -58,31 +60,6 @@ std::string compare_values(const RtValue& expected, const RtValue& actual, bool 
   return "";
 }
 
-// What shape inference said of a value must be true of it.
-std::string compare_type(const TypeInfo& inferred, const RtValue& actual) {
-  if (!actual.is_tensor() || !inferred.is_tensor()) return "";
-  const TypeInfo found = actual.type();
-  bool fits = inferred.dtype == DType::kUndefined || inferred.dtype == found.dtype;
-  if (inferred.dims) {
-    fits = fits && inferred.dims->size() == found.dims->size();
-    for (std::size_t i = 0; fits && i < found.dims->size(); ++i)
-      fits = !(*inferred.dims)[i].is_number() || (*inferred.dims)[i] == (*found.dims)[i];
-  }
-  return fits ? "" : concat("was inferred to be ", inferred.text(), " but is ", found.text());
-}
-
-// Elements that inference claims to know, of integer vectors.
-std::string compare_contents(const Value& value, const RtValue& actual) {
-  if (!value.contents || !actual.is_tensor()) return "";
-  const std::vector<std::int64_t> found = integers_of(actual.tensor());
-  bool fits = found.size() == value.contents->size();
-  for (std::size_t i = 0; fits && i < found.size(); ++i)
-    fits = !(*value.contents)[i].is_number() || (*value.contents)[i].number() == found[i];
-  return fits ? ""
-              : concat("was inferred to hold ", text_of(*value.contents), " but holds ",
-                       text_of(Dims(found.begin(), found.end())));
-}
-
 bool is_random(const Graph& graph) {
   for (const auto& node : graph.nodes()) {
     if (entry_of(*node).traits.random) return true;
@@ -106,16 +83,27 @@ std::vector<RtValue> read_values(const fs::path& folder, const char* kind, const
   return result;
 }
 
-std::string run_data_set(const Graph& graph, const fs::path& folder) {
+// Every value of the run, checked against what the graph says of it as it is.
+struct Run {
+  NamedValues values;
   std::string wrong_type;
+};
+
+std::vector<RtValue> run_recorded(const Graph& graph, const std::vector<RtValue>& inputs, Run& run) {
   Executor executor(graph);
   executor.on_every_value([&](const Value& value, RtValue& result) {
+    run.values[value.name()] = result;
     std::string found = compare_type(value.type(), result);
     if (found.empty()) found = compare_contents(value, result);
-    if (!found.empty() && wrong_type.empty()) wrong_type = concat("'", value.name(), "' ", found);
+    if (!found.empty() && run.wrong_type.empty()) run.wrong_type = concat("'", value.name(), "' ", found);
     return Next::kContinue;
   });
-  const std::vector<RtValue> actual = executor.run(read_values(folder, "input", graph.inputs()));
+  return executor.run(inputs);
+}
+
+std::string run_data_set(const Graph& graph, const fs::path& folder, CaseResult& result) {
+  Run run;
+  const std::vector<RtValue> actual = run_recorded(graph, read_values(folder, "input", graph.inputs()), run);
   const std::vector<RtValue> expected = read_values(folder, "output", graph.outputs());
   // Random results are checked for type and shape alone.
   const bool shape_only = is_random(graph);
@@ -123,7 +111,10 @@ std::string run_data_set(const Graph& graph, const fs::path& folder) {
     const std::string found = compare_values(expected[i], actual[i], shape_only);
     if (!found.empty()) return concat("output '", graph.outputs()[i]->name(), "' ", found);
   }
-  return wrong_type;
+  for (const Told told : {Told::kTypes, Told::kShapes, Told::kNumbers})
+    if (run.wrong_type.empty())
+      run.wrong_type = check_inferred(graph, told, run.values, result.shapes[static_cast<std::size_t>(told)]);
+  return run.wrong_type;
 }
 
 std::string round_trip(const Graph& graph) {
@@ -134,21 +125,32 @@ std::string round_trip(const Graph& graph) {
   return to_text(again) == to_text(graph) ? "" : "is another graph after export and import";
 }
 
+// Also of files that cannot be imported.
+std::int64_t opset_of(const std::string& path) {
+  quench_onnx::ModelProto model;
+  std::ifstream file(path, std::ios::binary);
+  QUENCH_CHECK(model.ParseFromIstream(&file), path, " is no ONNX model");
+  for (const auto& import : model.opset_import())
+    if (import.domain().empty() || import.domain() == "ai.onnx") return import.version();
+  return 0;
+}
+
 }  // namespace
 
-std::string run_conformance_case(const std::string& folder) {
+CaseResult run_conformance_case(const std::string& folder) {
+  CaseResult result;
+  const std::string path = (fs::path(folder) / "model.onnx").string();
   try {
-    const Graph graph = import_onnx((fs::path(folder) / "model.onnx").string());
-    for (const auto& entry : fs::directory_iterator(folder)) {
-      if (!entry.is_directory()) continue;
-      const std::string found = run_data_set(graph, entry.path());
-      if (!found.empty()) return found;
-    }
-    return round_trip(graph);
+    result.opset = opset_of(path);
+    const Graph graph = import_onnx(path);
+    for (const auto& entry : fs::directory_iterator(folder))
+      if (entry.is_directory() && result.failure.empty()) result.failure = run_data_set(graph, entry.path(), result);
+    if (result.failure.empty()) result.failure = round_trip(graph);
   } catch (const std::exception& error) {
     const std::string text = error.what();
-    return text.substr(0, text.find('\n'));
+    result.failure = text.substr(0, text.find('\n'));
   }
+  return result;
 }
 
 }  // namespace quench

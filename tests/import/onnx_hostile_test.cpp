@@ -289,21 +289,6 @@ TEST(HostileOnnx, DeepNestingIsRefused) {
   EXPECT_REFUSED(nested_model(2000), "nested too deeply");
 }
 
-TEST(HostileOnnx, OpsetsOutOfRangeAreRefused) {
-  EXPECT_REFUSED(relu_model(0), "the model is of opset 0; opsets 1 to 28 are read");
-  EXPECT_REFUSED(relu_model(29), "the model is of opset 29; opsets 1 to 28 are read");
-  EXPECT_REFUSED(relu_model(-1), "the model is of opset -1");
-  EXPECT_EQ(import_error(relu_model(7)), "");
-  EXPECT_EQ(import_error(relu_model(28)), "");
-  ModelProto model = relu_model();
-  model.clear_opset_import();
-  EXPECT_REFUSED(model, "the model does not say its opset");
-  auto* import = model.add_opset_import();
-  import->set_domain("com.example");
-  import->set_version(1);
-  EXPECT_REFUSED(model, "the model does not say its opset");
-}
-
 TEST(HostileOnnx, UnsupportedTypesAreNamed) {
   ModelProto model = relu_model();
   auto* type = model.mutable_graph()->mutable_input(0)->mutable_type();

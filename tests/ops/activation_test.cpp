@@ -117,6 +117,18 @@ TEST(Clip, HasTheGradientOfRelu6) {
   EXPECT_TRUE(at::equal(x.grad(), at::tensor({0.0F, 0.0F, 1.0F, 0.0F, 0.0F})));
 }
 
+TEST(SwiGLU, GatesTheValue) {
+  const at::Tensor gate = at::randn({3, 4}, at::kDouble), x = at::randn({3, 4}, at::kDouble);
+  EXPECT_LT(distance(run_checked("SwiGLU", {gate, x}), gate * gate.sigmoid() * x), 1e-12);
+  const Attrs alpha{{"alpha", 0.5}};
+  EXPECT_LT(distance(run_checked("SwiGLU", {gate, x}, alpha), gate * (gate * 0.5).sigmoid() * x), 1e-12);
+  EXPECT_LT(gradient_error({"SwiGLU", alpha}, {gate, x}, 2), 1e-6);
+  EXPECT_NE(error_of({"SwiGLU", {}}, {gate, x[0]}).find("must have one shape"), std::string::npos);
+  const Dims known = {3, 4}, partly = {Dim::symbol("N"), Dim()};
+  EXPECT_EQ(inferred_type("SwiGLU", {TypeInfo::tensor(DType::kFloat, partly), TypeInfo::tensor(DType::kFloat, known)}),
+            "float[3, 4]");
+}
+
 TEST(Softmax, SumsToOneAlongItsAxis) {
   const at::Tensor x = at::randn({3, 4, 5}, at::kDouble);
   const Attrs axis{{"axis", std::int64_t{1}}};
