@@ -32,7 +32,8 @@ at::Tensor elements(const at::Tensor& codes, DType dtype) {
   if (bits_of(dtype) >= 8) return codes.to(type);
   const std::int64_t count = std::int64_t{1} << bits_of(dtype);
   const at::Tensor low = codes.remainder(count);
-  return (is_integer(dtype) && is_signed(dtype) ? low - count / 2 : low).to(type);
+  const bool extends = is_integer(dtype) && is_signed(dtype);
+  return (extends ? at::where(low.ge(count / 2), low - count, low) : low).to(type);
 }
 
 at::Tensor input_codes() { return at::arange(24, at::kLong).reshape({2, 3, 4}); }

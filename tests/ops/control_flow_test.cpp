@@ -88,6 +88,62 @@ TEST(Loop, AStateThatGrowsHasAnUnknownDim) {
   EXPECT_EQ(executor.run({RtValue(at::scalar_tensor(3, at::kLong)), at::ones({1, 4})})[0].tensor().size(0), 8);
 }
 
+// A state that begins as an empty sequence has elements of the type that the body puts in.
+TEST(Loop, FillsAnEmptySequence) {
+  Graph graph;
+  Value& count = graph.add_input("count", TypeInfo::tensor(DType::kInt64, Dims{}));
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {2, 3}));
+  Value& none = graph.add("SequenceEmpty", "none", {}).output();
+  for (const bool inserts : {true, false}) {
+    auto body = std::make_shared<Graph>();
+    body->add_input("turn");
+    Value &condition = body->add_input("cond"), &state = body->add_input("state"), &inside = body->add_input("x");
+    body->add_output(body->add("Identity", "still", {&condition}).output());
+    Node& next =
+        inserts ? body->add("SequenceInsert", "next", {&state, &inside}) : body->add("Identity", "next", {&state});
+    body->add_output(next.output());
+    Node& loop = graph.add("Loop", inserts ? "filled" : "kept", {&count, nullptr, &none, &x});
+    loop.captures = 1;
+    loop.attrs["body"] = body;
+    graph.add_output(loop.output());
+  }
+  infer_shapes(graph);
+  EXPECT_EQ(graph.outputs()[0]->type().text(), "seq(float[2, 3])");
+  EXPECT_EQ(graph.outputs()[1]->type().text(), "seq(float[*])");
+  Executor executor(graph);
+  const auto results = executor.run({RtValue(at::scalar_tensor(2, at::kLong)), at::ones({2, 3})});
+  EXPECT_EQ(results[0].elements().size(), 2U);
+  EXPECT_EQ(results[1].elements().size(), 0U);
+}
+
+// test_loop16_seq_none of ONNX: absent before the first turn, a sequence after each.
+TEST(Loop, MayBeginWithAnAbsentSequence) {
+  const TypeInfo sequence = TypeInfo::sequence(TypeInfo::tensor(DType::kFloat, {2}));
+  Graph graph;
+  Value& count = graph.add_input("count", TypeInfo::tensor(DType::kInt64, Dims{}));
+  Value& state = graph.add_input("state", TypeInfo::optional(sequence));
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {2}));
+  auto body = std::make_shared<Graph>();
+  body->add_input("turn");
+  Value& condition = body->add_input("cond");
+  body->add_input("state");
+  Value& inside = body->add_input("x");
+  body->add_output(body->add("Identity", "still", {&condition}).output());
+  body->add_output(body->add("SequenceConstruct", "next", {&inside}).output());
+  Node& loop = graph.add("Loop", "loop", {&count, nullptr, &state, &x});
+  loop.captures = 1;
+  loop.attrs["body"] = body;
+  graph.add_output(loop.output());
+  infer_shapes(graph);
+  EXPECT_EQ(loop.output().type().text(), "optional(seq(float[2]))");
+  Executor executor(graph);
+  const auto run = [&](std::int64_t turns) {
+    return executor.run({RtValue(at::scalar_tensor(turns, at::kLong)), RtValue(), at::ones({2})})[0];
+  };
+  EXPECT_TRUE(run(0).is_none());
+  EXPECT_EQ(run(3).elements().size(), 1U);
+}
+
 TEST(If, RunsOneBranchOnTheCapturedValue) {
   Graph graph;
   Value& condition = graph.add_input("cond", TypeInfo::tensor(DType::kBool, Dims{}));
