@@ -46,9 +46,10 @@ struct DeployConfig {
 
 struct JobConfig {
   int version = 1;
-  std::string layout = "quench";  // which layout was read: quench, mqbench, mmrazor
-  std::string model;              // file; "" where the config names none
-  QuantConfig quant;              // platform "" where the config names none
+  std::string layout = "quench";          // which layout was read: quench, mqbench, mmrazor
+  std::string model;                      // file; "" where the config names none
+  std::vector<std::string> input_shapes;  // of the model's inputs, where its file does not say them: "1,3,224,224"
+  QuantConfig quant;                      // platform "" where the config names none
   JobData data;
   CalibrationOptions calibration;
   std::int64_t calibration_samples = 0;  // at most so many items of the data for calibration; 0: all

@@ -15,6 +15,9 @@ struct ImportOptions {
   std::vector<TypeInfo> inputs = {};
 };
 
+// "1,3,224,224" or "1,128:int64" -> a type for `inputs`.
+TypeInfo parse_input_shape(const std::string& text);
+
 // By what the file is, not by its name: ONNX, an archive of torch.export, or TorchScript. Errors carry "while importing
 // PATH".
 Graph import_model(const std::string& path, const ImportOptions& options = {});
@@ -26,8 +29,9 @@ Graph import_onnx_bytes(std::string_view bytes, const std::string& folder = "", 
 // An archive of torch.export.save (.pt2). Nodes are named after their modules, sizes stay symbolic.
 Graph import_pt2(const std::string& path, const ImportOptions& options = {});
 
-// A program of torch.jit.save, scripted or traced. It is run, in evaluation mode, to be traced anew: control flow that
-// depends on data is refused. PyTorch 2 keeps the shapes of a trace in the file; for others give options.inputs.
+// A program of torch.jit.save, scripted or traced. It is run, in evaluation mode and a bounded number of steps, to be
+// traced anew; branches and loops that hang on data become If and Loop. PyTorch 2 keeps the shapes of a trace in the file;
+// for others give options.inputs.
 Graph import_torchscript(const std::string& path, const ImportOptions& options = {});
 
 }  // namespace quench

@@ -22,22 +22,12 @@ void clean_up(Graph& graph, const std::string& path) {
   with_context([&] { return "while cleaning up " + path; }, [&] { run_passes(graph, cleanup_passes()); });
 }
 
-// "1,3,224,224" or "1,128:int64"
-TypeInfo parse_input_type(const std::string& text) {
-  const std::size_t colon = text.find(':');
-  TypeInfo type = TypeInfo::tensor(DType::kFloat, {});
+TypeInfo input_type_of(const std::string& text) {
   try {
-    if (colon != std::string::npos) type.dtype = dtype_from_name(text.substr(colon + 1));
+    return parse_input_shape(text);
   } catch (const Error& error) {
     throw CLI::ValidationError("--input-shape", error.message());
   }
-  for (const std::string& part : CLI::detail::split(text.substr(0, colon), ',')) {
-    std::int64_t number = 0;
-    if (!CLI::detail::lexical_cast(part, number) || number <= 0)
-      throw CLI::ValidationError("--input-shape", "'" + text + "' is no shape such as 1,3,224,224 or 1,128:int64");
-    type.dims->emplace_back(number);
-  }
-  return type;
 }
 
 }  // namespace
@@ -47,7 +37,7 @@ void add_input_shape_option(CLI::App& command, ImportOptions& options) {
       .add_option_function<std::vector<std::string>>(
           "--input-shape",
           [&options](const std::vector<std::string>& given) {
-            for (const std::string& text : given) options.inputs.push_back(parse_input_type(text));
+            for (const std::string& text : given) options.inputs.push_back(input_type_of(text));
           },
           "TorchScript files: the shape of an input, such as 1,3,224,224 or 1,128:int64; repeatable")
       ->type_name("SHAPE")

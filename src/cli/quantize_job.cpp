@@ -180,6 +180,8 @@ QuantizeJob job_of(const QuantizeArguments& arguments) {
   QuantizeJob job;
   job.config = job_of(arguments.quant);
   job.import = arguments.import;
+  if (job.import.inputs.empty())
+    for (const std::string& shape : job.config.input_shapes) job.import.inputs.push_back(parse_input_shape(shape));
   lay_options(arguments, job.config);
   take_plan(arguments.plan, job);
   take_defaults(job.config);

@@ -1,6 +1,9 @@
 // quench's own schema, docs/config.md.
+#include <algorithm>
+
 #include "config/layouts.h"
 #include "config/parts.h"
+#include "quench/import.h"
 
 namespace quench {
 namespace {
@@ -19,6 +22,29 @@ void read_version(MapReader& map, JobConfig& job) {
   if (version && *version > 1)
     fail_at(*map.find("version"), "the config has version ", *version, "; this quench reads version 1");
   set(job.version, version);
+}
+
+// One shape, as a text or a list of numbers, or a list of such.
+void read_input_shapes(MapReader& map, JobConfig& job) {
+  const Tree* given = map.find("input_shape");
+  if (!given) return;
+  const auto is_number = [](const Tree& tree) {
+    return tree.is_text() && tree.text.find_first_not_of("0123456789") == std::string::npos;
+  };
+  const bool several = given->is_list() && !std::all_of(given->items.begin(), given->items.end(), is_number);
+  const auto read = [&](const Tree& tree) {
+    std::string shape = tree.is_text() ? tree.text : "";
+    if (tree.is_list())
+      for (const std::string& number : texts_of(tree, "input_shape")) shape += (shape.empty() ? "" : ",") + number;
+    try {
+      parse_input_shape(shape);
+    } catch (const Error& error) {
+      fail_at(tree, "'", map.path_of("input_shape"), "': ", error.message());
+    }
+    job.input_shapes.push_back(shape);
+  };
+  if (!several) return read(*given);
+  for (const Tree& shape : given->items) read(shape);
 }
 
 void read_data(MapReader map, JobData& data) {
@@ -149,6 +175,7 @@ void read_own(const Tree& tree, const std::string& path, JobConfig& job) {
   MapReader map(tree, path);
   read_version(map, job);
   set(job.model, map.text("model"));
+  read_input_shapes(map, job);
   set(job.output, map.text("output"));
   set(job.seed, map.integer("seed", 0));
   set(job.calibration.device, map.text("device"));

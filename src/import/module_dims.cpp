@@ -107,8 +107,8 @@ std::optional<AtenInt> DimExplainer::explain(const Numbers& numbers, std::size_t
   for (const Kind kind : {Kind::kSame, Kind::kMultiple, Kind::kPart, Kind::kShift, Kind::kLinear})
     for (const std::vector<int>& values : {own, inputs, earlier})
       for (const Source& source : sources_of(values)) {
-        const auto relation = lookup(source.value) ? relate(kind, numbers, source.sizes) : std::nullopt;
-        if (!relation) continue;
+        const auto relation = relate(kind, numbers, source.sizes);
+        if (!relation || !lookup(source.value)) continue;
         AtenInt result = expression(numbers, source, lookup);
         result.times = relation->times;
         result.over = relation->over;

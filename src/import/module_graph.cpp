@@ -3,54 +3,51 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <set>
+#include <limits>
+#include <utility>
 
 #include "graph/tensor_types.h"
 #include "import/aten.h"
 #include "import/aten_graph.h"
 #include "import/module_aliases.h"
+#include "import/module_arguments.h"
 #include "import/module_dims.h"
 #include "import/module_names.h"
+#include "import/module_scope.h"
 #include "quench/error.h"
 
 namespace quench {
 namespace {
 
-bool same(const TraceConstant& a, const TraceConstant& b) {
-  return std::visit(
-      [&](const auto& left) {
-        using T = std::decay_t<decltype(left)>;
-        if constexpr (std::is_same_v<T, TensorAttr>)
-          return bit_equal(*left.tensor, *std::get<T>(b).tensor);
-        else
-          return left == std::get<T>(b);
-      },
-      a);
-}
+constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();  // turns of a `while`
 
 class GraphMaker {
  public:
   explicit GraphMaker(const ModuleRecord& record)
-      : record_(record), first_(record.traces[0]), dims_(record.traces, record.inputs), aliases_(first_) {}
+      : record_(record),
+        first_(record.traces[0]),
+        dims_(record.traces, record.inputs),
+        arguments_(record, dims_),
+        aliases_(first_) {}
 
   Graph make() {
     add_inputs();
     find_unpacked_lists();
-    for (std::size_t i = 0; i < first_.nodes.size(); ++i) read(i);
+    read_all(0, first_.nodes.size());
     for (const int output : first_.outputs) add_output(output);
-    return std::move(graph_);
+    return std::move(scope_->graph);
   }
 
  private:
   void add_inputs() {
     for (std::size_t i = 0; i < record_.inputs.size(); ++i)
-      env_[first_.inputs[i]] = &graph_.add_input(record_.input_names[i], record_.inputs[i]);
+      scope_->set(first_.inputs[i], &graph().add_input(record_.input_names[i], record_.inputs[i]));
     for (std::size_t i = 0; i < record_.state.size(); ++i) {
       const StateTensor& state = record_.state[i];
-      Value& value = graph_.add_constant(graph_.unique_name(state.name), *state.tensor.tensor);
+      Value& value = graph().add_constant(graph().unique_name(state.name), *state.tensor.tensor);
       value.set_parameter(state.is_parameter);
       names_.own(value, layer_of_tensor(state.name));
-      env_[first_.inputs[record_.inputs.size() + i]] = &value;
+      scope_->set(first_.inputs[record_.inputs.size() + i], &value);
     }
   }
 
@@ -59,31 +56,41 @@ class GraphMaker {
       if (node.kind == "prim::ListUnpack") unpacked_[node.inputs.at(0)] = node.outputs;
   }
 
+  Graph& graph() { return scope_->graph; }
+
+  void read_all(std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; i = first_.nodes[i].end(i)) read(i);
+  }
+
   void read(std::size_t at) {
     const TraceNode& node = first_.nodes[at];
-    if (node.kind == "prim::Constant") {
-      constants_[node.outputs[0]] = at;
+    if (node.kind == "prim::If") {
+      read_if(at);
+    } else if (node.kind == "prim::Loop") {
+      read_loop(at);
+    } else if (node.kind == "prim::Constant") {
+      arguments_.add_constant(node.outputs[0], at);
     } else if (node.kind == "prim::ListConstruct" || node.kind == "prim::TupleConstruct") {
       aliases_.check(at, node.kind, [](int) { return ""; });
-      lists_[node.outputs[0]] = node.inputs;
+      arguments_.add_list(node.outputs[0], node.inputs);
     } else if (node.kind == "prim::ListUnpack") {
       unpack(node);
     } else if (node.kind == "aten::size" && node.inputs.size() == 2) {
       read_size(at);
     } else if (node.kind == "prim::NumToTensor" || node.kind == "aten::Int" || node.kind == "aten::ScalarImplicit") {
-      env_[node.outputs[0]] = argument(node.inputs[0], at);
+      scope_->set(node.outputs[0], argument(node.inputs[0], at));
     } else {
       map(at);
     }
   }
 
   void unpack(const TraceNode& node) {
-    if (const auto list = lists_.find(node.inputs[0]); list != lists_.end()) {
-      for (std::size_t i = 0; i < node.outputs.size(); ++i) env_[node.outputs[i]] = env_.at(list->second.at(i));
+    if (const std::vector<int>* list = arguments_.elements_of(node.inputs[0])) {
+      for (std::size_t i = 0; i < node.outputs.size(); ++i) scope_->set(node.outputs[i], scope_->known(list->at(i)));
       return;
     }
-    const auto& values = std::get<Values>(env_.at(node.inputs[0]));
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) env_[node.outputs[i]] = values.at(i);
+    const Values values = std::get<Values>(scope_->known(node.inputs[0]));
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) scope_->set(node.outputs[i], values.at(i));
   }
 
   void read_size(std::size_t at) {
@@ -94,7 +101,7 @@ class GraphMaker {
     size.source = value;
     size.axis = static_cast<int>(axis.number < 0 ? axis.number + value->rank() : axis.number);
     size.dim = value->dims().at(static_cast<std::size_t>(size.axis));
-    env_[node.outputs[0]] = size.dim.is_number() ? AtenInt(size.dim.number()) : size;
+    scope_->set(node.outputs[0], size.dim.is_number() ? AtenInt(size.dim.number()) : size);
   }
 
   void map(std::size_t at) {
@@ -104,7 +111,7 @@ class GraphMaker {
     const AtenEntry* entry = AtenRegistry::instance().find(kind);
     LayerNames::Name name = names_.name_call(kind, inputs, entry && entry->is_layer);
     if (kind == "quench::leaf") name = leaf_name(node);
-    AtenCall call(graph_, kind, name.name);
+    AtenCall call(graph(), kind, name.name);
     aliases_.check(at, call.where(), [&](int value) { return state_name(value); });
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const std::string arg = i < node.arg_names.size() ? node.arg_names[i] : concat("#", i);
@@ -116,7 +123,75 @@ class GraphMaker {
     if (kind == "quench::leaf") call.args["parameters"] = leaf_parameters(name.name);
     take_results(node, results, call, name.layer, map_aten_call(call));
     if (!inputs.empty() && (kind == "t" || kind == "transpose" || kind == "permute"))
-      names_.pass_owner(*inputs[0], *std::get<Value*>(env_.at(results[0])));
+      names_.pass_owner(*inputs[0], *std::get<Value*>(scope_->known(results[0])));
+  }
+
+  // The graph of a body; what it captures are its last inputs.
+  void read_body(TraceScope& body, const TraceBlock& block) {
+    TraceScope* outer = std::exchange(scope_, &body);
+    read_all(block.begin, block.end);
+    for (const int output : block.outputs) add_output(output);
+    scope_ = outer;
+  }
+
+  // A node with bodies, whose captures follow its own inputs.
+  void add_control_flow(const TraceNode& node, const std::string& op, Values inputs, const Values& captured,
+                        const Attrs& bodies) {
+    if (node.outputs.empty()) return;  // it was looked at for what it writes to
+    const LayerNames::Name name = names_.name_call(op == "If" ? "if" : "loop", tensor_inputs(node), false);
+    inputs.insert(inputs.end(), captured.begin(), captured.end());
+    Node& made = graph().add(op, graph().unique_name(name.name), inputs, static_cast<int>(node.outputs.size()));
+    made.attrs = bodies;
+    made.captures = static_cast<int>(captured.size());
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      Value& output = made.output(static_cast<int>(i));
+      output.set_type(recorded_type(node.outputs[i]));
+      names_.follow(output, name.layer);
+      scope_->set(node.outputs[i], &output);
+    }
+  }
+
+  void read_if(std::size_t at) {
+    const TraceNode& node = first_.nodes[at];
+    TraceScope yes(*scope_, names_), no(*scope_, names_);
+    aliases_.enter_then();
+    read_body(yes, node.blocks.at(0));
+    for (Value* value : yes.captured()) no.capture(*value);  // both take the same, in the same order
+    aliases_.enter_else();
+    read_body(no, node.blocks.at(1));
+    for (Value* value : no.captured()) yes.capture(*value);
+    aliases_.leave_else();
+    yes.graph.name = "then_branch";
+    no.graph.name = "else_branch";
+    add_control_flow(node, "If", {tensor_argument(node.inputs[0], at)}, no.captured(),
+                     {{"then_branch", std::make_shared<Graph>(std::move(yes.graph))},
+                      {"else_branch", std::make_shared<Graph>(std::move(no.graph))}});
+  }
+
+  void read_loop(std::size_t at) {
+    const TraceNode& node = first_.nodes[at];
+    const TraceBlock& block = node.blocks.at(0);
+    Values inputs;
+    for (const int input : node.inputs) inputs.push_back(tensor_argument(input, at));
+    if (inputs[0]->is_constant() && inputs[0]->tensor().item<std::int64_t>() == kNoLimit) inputs[0] = nullptr;
+    TraceScope body(*scope_, names_);
+    body.graph.name = "body";
+    for (std::size_t i = 0; i < block.inputs.size(); ++i) {
+      const std::string name = i == 0 ? "turn" : concat("state_", i);
+      body.set(block.inputs[i], &body.graph.add_input(name, recorded_type(block.inputs[i])));
+      if (i == 0) body.graph.add_input("condition", TypeInfo::tensor(DType::kBool, Dims{}));
+    }
+    read_body(body, block);
+    aliases_.leave_loop(block);
+    add_control_flow(node, "Loop", inputs, body.captured(), {{"body", std::make_shared<Graph>(std::move(body.graph))}});
+  }
+
+  Value* tensor_argument(int number, std::size_t at) {
+    aliases_.check_reads({number}, "a branch or loop");
+    const AtenArg arg = argument(number, at);
+    Value* const* value = std::get_if<Value*>(&arg);
+    QUENCH_CHECK(value && *value, "a branch or loop takes what is no tensor of the graph");
+    return *value;
   }
 
   void take_results(const TraceNode& node, const std::vector<int>& results, const AtenCall& call,
@@ -125,12 +200,12 @@ class GraphMaker {
                  results.size(), " are recorded");
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (!values[i]) continue;
-      env_[results[i]] = values[i];
+      scope_->set(results[i], values[i]);
       names_.follow(*values[i], layer);
       if (values[i]->producer()) refine_type(*values[i], call.outputs[i]);
     }
     const bool is_list = node.outputs.size() == 1 && unpacked_.contains(node.outputs[0]);
-    if (is_list) env_[node.outputs[0]] = values;
+    if (is_list) scope_->set(node.outputs[0], values);
   }
 
   // What was recorded is true; the shape rule of the operator may know more of a dim.
@@ -153,95 +228,19 @@ class GraphMaker {
   }
 
   // Tensors among the inputs, those in lists included, in order.
-  Values tensor_inputs(const TraceNode& node) const {
+  Values tensor_inputs(const TraceNode& node) {
     Values result;
     const auto take = [&](int number) {
-      const auto at = env_.find(number);
-      if (at == env_.end()) return;
-      if (Value* const* value = std::get_if<Value*>(&at->second); value && *value) result.push_back(*value);
+      if (Value* value = scope_->find_tensor(number)) result.push_back(value);
     };
     for (const int input : node.inputs) {
       take(input);
-      if (const auto list = lists_.find(input); list != lists_.end())
-        std::for_each(list->second.begin(), list->second.end(), take);
+      if (const std::vector<int>* list = arguments_.elements_of(input)) std::for_each(list->begin(), list->end(), take);
     }
     return result;
   }
 
-  AtenArg argument(int number, std::size_t at) {
-    if (const auto constant = constants_.find(number); constant != constants_.end())
-      return constant_argument(constant->second, at);
-    if (const auto list = lists_.find(number); list != lists_.end()) return list_argument(list->second, at);
-    const auto known = env_.find(number);
-    QUENCH_CHECK(known != env_.end(), "a result that has no counterpart in a graph is used");
-    return known->second;
-  }
-
-  AtenArg constant_argument(std::size_t constant, std::size_t at) {
-    const TraceConstant& value = first_.nodes[constant].constant;
-    if (const auto* tensor = std::get_if<TensorAttr>(&value)) return constant_tensor(*tensor, constant);
-    if (std::holds_alternative<std::int64_t>(value)) return integer_argument(constant, at);
-    for (const Trace& trace : record_.traces)
-      QUENCH_CHECK(same(value, trace.nodes[constant].constant),
-                   "a number depends on the shape of the input in a way that is not a dim of some tensor");
-    if (const auto* flag = std::get_if<bool>(&value)) return *flag;
-    if (const auto* real = std::get_if<double>(&value)) return *real;
-    if (const auto* text = std::get_if<std::string>(&value)) return *text;
-    if (const auto* reals = std::get_if<std::vector<double>>(&value)) return *reals;
-    if (const auto* numbers = std::get_if<std::vector<std::int64_t>>(&value))
-      return std::vector<AtenInt>(numbers->begin(), numbers->end());
-    return std::monostate();
-  }
-
-  AtenArg integer_argument(std::size_t constant, std::size_t at) {
-    Numbers numbers;
-    for (const Trace& trace : record_.traces) numbers.push_back(std::get<std::int64_t>(trace.nodes[constant].constant));
-    if (std::all_of(numbers.begin(), numbers.end(), [&](auto number) { return number == numbers[0]; }))
-      return AtenInt(numbers[0]);
-    const auto lookup = [&](int value) -> Value* {
-      const auto known = env_.find(value);
-      Value* const* found = known == env_.end() ? nullptr : std::get_if<Value*>(&known->second);
-      return found ? *found : nullptr;
-    };
-    const std::optional<AtenInt> explained = dims_.explain(numbers, at, lookup);
-    QUENCH_CHECK(explained, "the integer ", numbers[0], " becomes ", numbers[1], " and ", numbers[2],
-                 " for inputs of other sizes, which no dim of a tensor explains");
-    return *explained;
-  }
-
-  // A tensor that is no input: the module's own (known by its data), or one made outside of the trace.
-  AtenArg constant_tensor(const TensorAttr& attr, std::size_t constant) {
-    const at::Tensor& tensor = *attr.tensor;
-    for (const StateTensor& state : record_.state) {
-      const at::Tensor& own = *state.tensor.tensor;
-      if (own.numel() > 0 && own.data_ptr() == tensor.data_ptr() && own.sizes() == tensor.sizes() &&
-          own.strides() == tensor.strides() && own.scalar_type() == tensor.scalar_type())
-        return &graph_.value(state.name);
-    }
-    for (const Trace& trace : record_.traces)
-      QUENCH_CHECK(same(attr, trace.nodes[constant].constant),
-                   "a tensor that is made outside of the traced operators differs from run to run");
-    Value*& value = made_constants_[constant];
-    if (!value) value = &graph_.add_constant(graph_.unique_name("constant"), tensor.detach().clone());
-    return value;
-  }
-
-  AtenArg list_argument(const std::vector<int>& elements, std::size_t at) {
-    std::vector<AtenInt> integers;
-    std::vector<double> reals;
-    Values tensors;
-    for (const int element : elements) {
-      const AtenArg arg = argument(element, at);
-      if (const auto* integer = std::get_if<AtenInt>(&arg)) integers.push_back(*integer);
-      if (const auto* real = std::get_if<double>(&arg)) reals.push_back(*real);
-      if (Value* const* tensor = std::get_if<Value*>(&arg)) tensors.push_back(*tensor);
-      if (std::holds_alternative<std::monostate>(arg)) tensors.push_back(nullptr);
-    }
-    if (!integers.empty() && integers.size() == elements.size()) return integers;
-    if (!reals.empty() && reals.size() == elements.size()) return reals;
-    QUENCH_CHECK(tensors.size() == elements.size(), "a list mixes tensors and numbers");
-    return tensors;
-  }
+  AtenArg argument(int number, std::size_t at) { return arguments_.read(*scope_, number, at); }
 
   std::string state_name(int number) const {
     for (std::size_t i = 0; i < record_.state.size(); ++i)
@@ -250,57 +249,39 @@ class GraphMaker {
   }
 
   LayerNames::Name leaf_name(const TraceNode& node) const {
-    const auto number = std::get<std::int64_t>(first_.nodes[constants_.at(node.inputs[0])].constant);
+    const auto number = std::get<std::int64_t>(arguments_.constant(node.inputs[0]));
     const auto at = record_.leaves.find(number);
     const std::string name = at == record_.leaves.end() ? concat("leaf", number) : at->second;
     return {name, name};
   }
 
-  Values leaf_parameters(const std::string& leaf) const {
+  Values leaf_parameters(const std::string& leaf) {
     Values result;
     for (const StateTensor& state : record_.state)
-      if (state.is_parameter && state.name.starts_with(leaf + ".")) result.push_back(&graph_.value(state.name));
+      if (state.is_parameter && state.name.starts_with(leaf + ".")) result.push_back(&graph().value(state.name));
     return result;
   }
 
   void add_output(int number) {
+    aliases_.check_reads({number}, "a result");
     const AtenArg result = argument(number, first_.nodes.empty() ? 0 : first_.nodes.size() - 1);
     Value* const* value = std::get_if<Value*>(&result);
     QUENCH_CHECK(value && *value, "an output of the module is no tensor that the graph makes");
-    add_graph_output(graph_, **value);
+    add_graph_output(graph(), **value);
   }
 
   const ModuleRecord& record_;
   const Trace& first_;
   DimExplainer dims_;
+  TraceArguments arguments_;
   AliasCheck aliases_;
   LayerNames names_;
-  Graph graph_;
-  std::map<int, AtenArg> env_;
-  std::map<int, std::size_t> constants_;      // value -> its prim::Constant
-  std::map<int, std::vector<int>> lists_;     // value -> elements
+  TraceScope whole_{names_};
+  TraceScope* scope_ = &whole_;               // of the body that is being read
   std::map<int, std::vector<int>> unpacked_;  // list value -> the values it is unpacked into
-  std::map<std::size_t, Value*> made_constants_;
 };
 
 }  // namespace
-
-void check_alike(const Trace& a, const Trace& b, const std::string& what) {
-  const auto kind_at = [](const Trace& trace, std::size_t i) {
-    return i < trace.nodes.size() ? concat("'", trace.nodes[i].kind, "'") : "nothing";
-  };
-  for (std::size_t i = 0; i < std::max(a.nodes.size(), b.nodes.size()); ++i) {
-    bool alike = i < a.nodes.size() && i < b.nodes.size();
-    if (alike) {
-      const TraceNode &left = a.nodes[i], &right = b.nodes[i];
-      alike = left.kind == right.kind && left.inputs == right.inputs && left.outputs == right.outputs &&
-              left.constant.index() == right.constant.index();
-    }
-    QUENCH_CHECK(alike, "the module runs other operators for ", what, ": ", kind_at(b, i), " instead of ",
-                 kind_at(a, i), "; control flow that depends on sizes or data cannot be traced");
-  }
-  QUENCH_CHECK(a.outputs == b.outputs, "the module returns other results for ", what);
-}
 
 Graph graph_of_traces(const ModuleRecord& record) { return GraphMaker(record).make(); }
 

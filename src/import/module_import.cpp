@@ -79,10 +79,10 @@ void check_against_module(const Graph& graph, const ModuleForward& forward, cons
   Executor executor(graph, options);
   for (const bool mirrored : {false, true}) {
     const std::vector<at::Tensor> given = inputs.random(ModuleInputs::kTraces, mirrored);
-    const std::vector<RtValue> actual = executor.run({given.begin(), given.end()});
     std::vector<at::Tensor> copies;  // the module may write into its inputs
     for (const at::Tensor& tensor : given) copies.push_back(tensor.clone());
-    const std::vector<at::Tensor> expected = forward(copies);
+    const std::vector<at::Tensor> expected = forward(copies);  // first: what comes to an end there does so here
+    const std::vector<RtValue> actual = executor.run({given.begin(), given.end()});
     QUENCH_CHECK(expected.size() == actual.size(), "the module gives ", expected.size(), " outputs, the graph ",
                  actual.size());
     for (std::size_t i = 0; i < expected.size(); ++i) compare(graph, expected[i], actual[i].tensor(), i);

@@ -30,6 +30,11 @@ LayerNames::Name LayerNames::name_call(const std::string& kind, const Values& in
   return {layer.empty() ? op : concat(layer, ".", op), layer};
 }
 
+void LayerNames::inherit(const Value& from, const Value& to) {
+  pass_owner(from, to);
+  if (const auto at = layers_.find(&from); at != layers_.end()) layers_[&to] = at->second;
+}
+
 void LayerNames::pass_owner(const Value& from, const Value& to) {
   if (const auto at = owners_.find(&from); at != owners_.end()) owners_[&to] = at->second;
 }

@@ -22,6 +22,8 @@ class LayerNames {
   Name name_call(const std::string& kind, const Values& inputs, bool is_layer) const;
   // The module of the first parameter or buffer among the inputs; "" where there is none.
   std::string owner_of(const Values& inputs) const;
+  // `to` is `from`, seen in a body.
+  void inherit(const Value& from, const Value& to);
   // A transposed weight still names the node that it is the weight of.
   void pass_owner(const Value& from, const Value& to);
 

@@ -1,23 +1,19 @@
 // import_torchscript: a file of torch.jit.save (scripted or traced) -> Graph. The program is loaded, looked through,
 // and then traced anew as a module would be (quench/torch.h): on inputs of several batch sizes, with the table of
-// aten.h behind it and the result compared with the program's own. Loops and branches that hang on sizes or settings
-// are thereby resolved; those that hang on data are refused.
+// aten.h behind it and the result compared with the program's own. An interpreter of ours runs it for that
+// (torchscript_interpreter.h): loops and branches that hang on settings are thereby resolved; those that hang on data,
+// and loops that hang on the batch size, become Loop and If.
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
-#include <c10/core/GradMode.h>
 #include <caffe2/serialize/inline_container.h>
-#include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/api/module.h>
-#include <torch/csrc/jit/passes/inliner.h>
-#include <torch/csrc/jit/runtime/graph_executor.h>
-#include <torch/csrc/jit/serialization/import.h>
 #include <torch/csrc/jit/serialization/import_read.h>
 
 #include <filesystem>
 
 #include "graph/tensor_types.h"
 #include "import/torchscript_archive.h"
-#include "import/torchscript_ops.h"
+#include "import/torchscript_program.h"
 #include "quench/error.h"
 #include "quench/import.h"
 #include "quench/torch.h"
@@ -26,18 +22,6 @@ namespace quench {
 namespace {
 
 namespace jit = torch::jit;
-
-// What LibTorch throws over a file is the file's fault, std::out_of_range included.
-template <typename Body>
-auto in_libtorch(const char* what, Body&& body) -> decltype(body()) {
-  try {
-    return body();
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& error) {
-    fail(what, ": ", plain_message(error));
-  }
-}
 
 // Parameters and buffers of a loaded program under their names, the same tensors, as import_module wants them.
 class ScriptState : public torch::nn::Module {
@@ -49,79 +33,6 @@ class ScriptState : public torch::nn::Module {
     for (const auto& item : script.named_children())
       register_module(item.name, std::make_shared<ScriptState>(item.value));
   }
-};
-
-struct Results {
-  std::vector<at::Tensor> tensors;
-  std::vector<std::string> names;  // of a dict's entries; else empty
-};
-
-// Tuples, lists and dicts of tensors, one after another; None is a result that is absent.
-void flatten(const c10::IValue& value, Results& results) {
-  if (value.isTensor()) {
-    if (value.toTensor().defined()) results.tensors.push_back(value.toTensor());
-  } else if (value.isTuple()) {
-    for (const c10::IValue& element : value.toTupleRef().elements()) flatten(element, results);
-  } else if (value.isList()) {
-    for (const c10::IValue& element : value.toListRef()) flatten(element, results);
-  } else if (value.isGenericDict()) {
-    for (const auto& entry : value.toGenericDict()) {
-      QUENCH_CHECK(entry.key().isString() && entry.value().isTensor(),
-                   "the program returns a dict of other things than tensors by name");
-      results.names.push_back(entry.key().toStringRef());
-      flatten(entry.value(), results);
-    }
-  } else {
-    QUENCH_CHECK(value.isNone(), "the program returns a ", value.tagKind(), "; tensors are wanted");
-  }
-}
-
-class Program {
- public:
-  explicit Program(const std::string& path) {
-    in_libtorch("LibTorch cannot load the program", [&] { load(path); });
-  }
-
-  const jit::Module& module() const { return module_; }
-
-  Results run(const std::vector<at::Tensor>& inputs) {
-    const jit::GraphOptimizerEnabledGuard as_written(false);
-    // Where gradients are wanted attention runs operator by operator, which is what a graph needs.
-    const c10::AutoGradMode gradients(fused_attention_);
-    return in_libtorch("the program fails", [&] {
-      Results results;
-      flatten(module_.forward({inputs.begin(), inputs.end()}), results);
-      return results;
-    });
-  }
-
-  // Names of the tensors that forward takes; those that may be left out come last, and are where `count` ends.
-  std::vector<std::string> input_names(std::size_t count) const {
-    const auto& arguments = module_.get_method("forward").function().getSchema().arguments();
-    std::vector<std::string> names;
-    for (std::size_t i = 1; i < arguments.size(); ++i) {  // 0 is the module itself
-      if (names.size() == count && arguments[i].default_value()) break;
-      const c10::TypePtr type = arguments[i].type();
-      QUENCH_CHECK(c10::TensorType::get()->isSubtypeOf(*type), "the argument '", arguments[i].name(),
-                   "' of the program is a ", type->str(), "; tensors alone are supported");
-      names.push_back(arguments[i].name());
-    }
-    return names;
-  }
-
- private:
-  void load(const std::string& path) {
-    module_ = jit::import_ir_module(std::make_shared<jit::CompilationUnit>(), path, at::kCPU);
-    QUENCH_CHECK(module_.find_method("forward"), "the program has no method 'forward'");
-    module_.eval();
-    const auto graph = jit::toGraphFunction(module_.get_method("forward").function()).graph()->copy();
-    jit::Inline(*graph);
-    check_torchscript_ops(*graph);
-    fused_attention_ = has_fused_attention(*graph);
-  }
-
-  jit::Module module_;
-  bool fused_attention_ = false;
 };
 
 // Types of the inputs that a file was traced with, which PyTorch 2 keeps in it (without their elements); none where it
@@ -176,7 +87,7 @@ std::vector<at::Tensor> examples_for(const std::string& path, const std::vector<
 
 Graph trace_program(const std::string& path, const ImportOptions& options) {
   in_libtorch("this zip archive is none of torch.jit.save", [&] { check_torchscript_archive(path); });
-  Program program(path);
+  ScriptProgram program(path);
   const std::vector<at::Tensor> examples = examples_for(path, options.inputs);
   ModuleImportOptions import;
   import.name = std::filesystem::path(path).stem().string();
@@ -185,11 +96,19 @@ Graph trace_program(const std::string& path, const ImportOptions& options) {
                " inputs; shapes were given for ", examples.size());
   ScriptState state(program.module());
   const ModuleForward forward = [&](const std::vector<at::Tensor>& inputs) {
-    Results results = program.run(inputs);
+    ScriptResults results = program.run(inputs);
     if (results.names.size() == results.tensors.size()) import.output_names = results.names;
     return results.tensors;
   };
-  return import_module(state, forward, examples, import);
+  for (;;) {
+    program.forget_runs();
+    try {
+      return import_module(state, forward, examples, import);
+    } catch (const Error&) {
+      // Loops that turned more often for larger batches stay loops, and all is traced once more.
+      if (!program.keep_varying_loops()) throw;
+    }
+  }
 }
 
 }  // namespace

@@ -35,10 +35,10 @@ at::Tensor distinct_dropout(const at::Tensor& input, Dropout&& dropout) {
   const at::Tensor result = dropout();
   if (!before || !result.is_same(input)) return result;
   jit::Value* after = jit::tracer::getValueTrace(result);
-  const auto tracing = jit::tracer::getTracingState();
-  jit::tracer::setTracingState(nullptr);
-  const at::Tensor distinct = at::alias(input);
-  jit::tracer::setTracingState(tracing);
+  const at::Tensor distinct = [&] {
+    const Untraced untraced;
+    return at::alias(input);
+  }();
   jit::tracer::setValueTrace(distinct, after);
   jit::tracer::setValueTrace(input, before);
   return distinct;
@@ -67,8 +67,12 @@ bool depends_on_inputs(const jit::Value* value) {
     const jit::Value* one = open.back();
     open.pop_back();
     if (!seen.insert(one).second) continue;
-    if (one->node()->kind() == c10::prim::Param && one->offset() < input_count) return true;
-    for (const jit::Value* input : one->node()->inputs()) open.push_back(input);
+    const jit::Node* node = one->node();
+    const bool in_body = node->owningBlock() != node->owningGraph()->block();
+    // Branches and loops that are left in a trace hang on data themselves; so do the inputs of their bodies.
+    if (node->kind() == c10::prim::If || node->kind() == c10::prim::Loop) return true;
+    if (node->kind() == c10::prim::Param && (in_body || one->offset() < input_count)) return true;
+    for (const jit::Value* input : node->inputs()) open.push_back(input);
   }
   return false;
 }
@@ -145,11 +149,23 @@ class Reader {
     return result;
   }
 
+  TraceBlock read_block(const jit::Block& block) {
+    TraceBlock result;
+    result.begin = trace_.nodes.size();
+    for (const jit::Value* input : block.inputs()) result.inputs.push_back(number(input));
+    for (const jit::Node* node : block.nodes()) read(*node);
+    for (const jit::Value* output : block.outputs()) result.outputs.push_back(number(output));
+    result.end = trace_.nodes.size();
+    return result;
+  }
+
   void read(const jit::Node& node) {
-    QUENCH_CHECK(node.blocks().empty(), "the trace holds '", node.kind().toQualString(), "', a node with a body");
     TraceNode result;
     result.kind = node.kind().toQualString();
     for (const jit::Value* input : node.inputs()) result.inputs.push_back(number(input));
+    const std::size_t place = trace_.nodes.size();
+    trace_.nodes.emplace_back();
+    for (const jit::Block* block : node.blocks()) result.blocks.push_back(read_block(*block));
     for (const jit::Value* output : node.outputs()) result.outputs.push_back(number(output));
     if (const c10::FunctionSchema* schema = node.maybeSchema())
       for (const c10::Argument& argument : schema->arguments()) result.arg_names.push_back(argument.name());
@@ -158,36 +174,67 @@ class Reader {
       QUENCH_CHECK(value, "the trace holds a constant that cannot be read");
       result.constant = constant_of(*value);
     }
-    trace_.nodes.push_back(std::move(result));
+    trace_.nodes[place] = std::move(result);
   }
 
   Trace trace_;
   std::unordered_map<const jit::Value*, int> numbers_;
 };
 
-// It writes into an argument, or does what only its library knows.
+// It writes into an argument, does what only its library knows, or has bodies that may.
 bool has_effect(const TraceNode& node) {
   const bool known = node.kind.starts_with("aten::") || node.kind.starts_with("prim::");
   const bool in_place = node.kind.ends_with("_") && !node.kind.ends_with("__");
-  return !known || in_place || std::count(node.arg_names.begin(), node.arg_names.end(), "out") > 0;
+  return !known || in_place || !node.blocks.empty() ||
+         std::count(node.arg_names.begin(), node.arg_names.end(), "out") > 0;
+}
+
+// Which values some node, body or the whole hands on; nodes are looked at from the last to the first.
+std::vector<bool> read_nodes(const Trace& trace) {
+  std::vector<bool> read(trace.values.size()), kept(trace.nodes.size());
+  const auto mark = [&](const std::vector<int>& values) {
+    for (const int value : values) read[static_cast<std::size_t>(value)] = true;
+  };
+  mark(trace.outputs);
+  for (const TraceNode& node : trace.nodes)
+    for (const TraceBlock& block : node.blocks) mark(block.outputs);
+  for (std::size_t i = trace.nodes.size(); i-- > 0;) {
+    const TraceNode& node = trace.nodes[i];
+    kept[i] = has_effect(node) || std::any_of(node.outputs.begin(), node.outputs.end(),
+                                              [&](int output) { return read[static_cast<std::size_t>(output)]; });
+    if (kept[i]) mark(node.inputs);
+  }
+  return kept;
 }
 
 // Nodes whose results nothing reads: sizes that were computed in tensors and read as numbers.
 void remove_unread(Trace& trace) {
-  std::vector<bool> read(trace.values.size());
-  for (const int output : trace.outputs) read[static_cast<std::size_t>(output)] = true;
-  std::vector<TraceNode> kept;
-  for (auto node = trace.nodes.rbegin(); node != trace.nodes.rend(); ++node) {
-    const bool used = std::any_of(node->outputs.begin(), node->outputs.end(),
-                                  [&](int output) { return read[static_cast<std::size_t>(output)]; });
-    if (!used && !has_effect(*node)) continue;
-    for (const int input : node->inputs) read[static_cast<std::size_t>(input)] = true;
-    kept.push_back(std::move(*node));
+  const std::vector<bool> kept = read_nodes(trace);
+  std::vector<std::size_t> place = {0};  // where a node goes
+  for (const bool keep : kept) place.push_back(place.back() + (keep ? 1 : 0));
+  std::vector<TraceNode> nodes;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (!kept[i]) continue;
+    nodes.push_back(std::move(trace.nodes[i]));
+    for (TraceBlock& block : nodes.back().blocks) {
+      block.begin = place[block.begin];
+      block.end = place[block.end];
+    }
   }
-  trace.nodes.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
+  trace.nodes = std::move(nodes);
 }
 
 }  // namespace
+
+Untraced::Untraced() : resume_(jit::tracer::pauseTracing()) {}
+Untraced::~Untraced() { resume_(); }
+
+bool hangs_on_inputs(const at::Tensor& tensor) {
+  if (!jit::tracer::isTracing() || !jit::tracer::getTracingState()->hasValue(tensor)) return false;
+  const bool own =
+      std::any_of(readable->begin(), readable->end(), [&](const auto& one) { return one.is_same(tensor); });
+  return !own && depends_on_inputs(jit::tracer::getValueTrace(tensor));
+}
 
 Trace record_trace(const TracedFunction& function, const std::vector<at::Tensor>& inputs,
                    const std::vector<at::Tensor>& state) {

@@ -1,5 +1,6 @@
 // What LibTorch's tracer recorded, without its types: the nodes in order, values by number. Two traces
-// of one module are alike when their nodes are; their sizes and constants may differ.
+// of one module are alike when their nodes are; their sizes and constants may differ. A trace of a module has no
+// branches and loops; the interpreter of TorchScript programs (torchscript_interpreter.h) records those too.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +22,20 @@ struct TraceValue {
   std::vector<std::int64_t> sizes;
 };
 
+// A body of a prim::If (then, else; no inputs) or a prim::Loop (inputs: turn, states; outputs: condition, states). Its
+// nodes are those of the trace from `begin` to `end`, right behind the one whose body it is.
+struct TraceBlock {
+  std::vector<int> inputs, outputs;
+  std::size_t begin = 0, end = 0;
+};
+
 struct TraceNode {
   std::string kind;                    // "aten::relu_", "prim::Constant"
   std::vector<int> inputs, outputs;    // numbers of values
   std::vector<std::string> arg_names;  // of the operator's schema, one per input where there is one
   TraceConstant constant;              // of a prim::Constant
+  std::vector<TraceBlock> blocks;
+  std::size_t end(std::size_t own) const { return blocks.empty() ? own + 1 : blocks.back().end; }  // what follows it
 };
 
 struct Trace {
@@ -41,5 +51,20 @@ using TracedFunction = std::function<std::vector<at::Tensor>(const std::vector<a
 // they become further inputs of the trace, after `inputs`.
 Trace record_trace(const TracedFunction& function, const std::vector<at::Tensor>& inputs,
                    const std::vector<at::Tensor>& state);
+
+// While it lives nothing is recorded: for what is no part of the traced function.
+class Untraced {
+ public:
+  Untraced();
+  ~Untraced();
+  Untraced(const Untraced&) = delete;
+  Untraced& operator=(const Untraced&) = delete;
+
+ private:
+  std::function<void()> resume_;
+};
+
+// While record_trace runs: whether an input's elements are behind the tensor's.
+bool hangs_on_inputs(const at::Tensor& tensor);
 
 }  // namespace quench

@@ -7,6 +7,7 @@ namespace {
 constexpr const char* kAll = R"(
 version: 1
 model: resnet20.onnx
+input_shape: [[1, 3, 32, 32], "1,128:int64"]
 platform: Tensorrt
 parity: true
 float_fallback: yes
@@ -43,6 +44,9 @@ deploy: {name: net, folder: files, opset: 17, options: {deploy_to_qlinear: true}
 TEST(OwnSchema, ReadsTheJob) {
   const JobConfig job = job_of(kAll);
   EXPECT_EQ(job.model, "resnet20.onnx");
+  EXPECT_EQ(job.input_shapes, (std::vector<std::string>{"1,3,32,32", "1,128:int64"}));
+  EXPECT_EQ(job_of("input_shape: 2,4").input_shapes, std::vector<std::string>{"2,4"});
+  EXPECT_EQ(job_of("input_shape: [1, 3, 8, 8]").input_shapes, std::vector<std::string>{"1,3,8,8"});
   EXPECT_EQ(job.data.calib, parse_spec("cifar10:data_batch_1.bin?limit=1024&norm=cifar10"));
   EXPECT_EQ(job.data.eval, parse_spec("images:val?mean=0.5,0.25,1&std=0.5"));
   EXPECT_EQ(job.calibration.batch, 16);

@@ -3,61 +3,18 @@
 #include <ATen/ATen.h>
 #include <caffe2/serialize/inline_container.h>
 #include <gtest/gtest.h>
-#include <torch/csrc/jit/api/module.h>
-#include <torch/csrc/jit/frontend/resolver.h>
-#include <torch/csrc/jit/frontend/sugared_value.h>
 
 #include <fstream>
 #include <random>
 
-#include "import/onnx_files.h"
+#include "import/torchscript_files.h"
 #include "quench/error.h"
-#include "quench/executor.h"
 #include "quench/import.h"
 
 namespace quench {
 namespace {
 
 namespace jit = torch::jit;
-
-// Beside `torch`, programs of the test may call operators of `prim`, as the code of a saved trace does.
-struct WithPrim : jit::Resolver {
-  std::shared_ptr<jit::SugaredValue> resolveValue(const std::string& name, jit::GraphFunction& function,
-                                                  const jit::SourceRange& range) override {
-    if (name == "prim") return std::make_shared<jit::BuiltinModule>("prim");
-    return jit::nativeResolver()->resolveValue(name, function, range);
-  }
-};
-
-jit::Module program(const std::string& code) {
-  jit::Module module("__torch__.Net");
-  module.register_attribute("training", c10::BoolType::get(), true);
-  module.define(code, std::make_shared<WithPrim>());
-  return module;
-}
-
-std::string saved(const TempFolder& folder, const jit::Module& module) {
-  std::string path = folder.path("net.pt");
-  module.save(path);
-  return path;
-}
-
-ImportOptions shapes(const std::vector<Dims>& dims) {
-  ImportOptions options;
-  for (const Dims& one : dims) options.inputs.push_back(TypeInfo::tensor(DType::kFloat, one));
-  return options;
-}
-
-std::string refusal(const jit::Module& module, const ImportOptions& options = shapes({{2, 4}})) {
-  const TempFolder folder;
-  const std::string path = saved(folder, module);
-  return error_of([&] { import_model(path, options); });
-}
-
-std::vector<RtValue> outputs_of(const Graph& graph, const std::vector<at::Tensor>& inputs) {
-  Executor executor(graph);
-  return executor.run({inputs.begin(), inputs.end()});
-}
 
 const char* const kConvNet = R"(
 def forward(self, image):
@@ -150,30 +107,6 @@ TEST(TorchScript, SaysWhichShapesItWants) {
   EXPECT_NE(refusal(net).find("takes 2 inputs; shapes were given for 1"), std::string::npos) << refusal(net);
   const jit::Module number = program("def forward(self, x, n: int):\n  return x + n\n");
   EXPECT_NE(refusal(number).find("the argument 'n' of the program is a int"), std::string::npos) << refusal(number);
-}
-
-TEST(TorchScript, RefusesControlFlowThatDependsOnData) {
-  const std::string branch = refusal(program(R"(
-def forward(self, x):
-  if bool(x.sum() > 0):
-    return x + 1
-  return x - 1
-)"));
-  EXPECT_NE(branch.find("control flow that depends on data"), std::string::npos) << branch;
-  const std::string loop = refusal(program(R"(
-def forward(self, x):
-  y = x
-  for i in range(int(x.abs().max()) + 1):
-    y = y + x
-  return y
-)"));
-  EXPECT_NE(loop.find("control flow that depends on data"), std::string::npos) << loop;
-  const std::string list = refusal(program(R"(
-def forward(self, x):
-  first: List[float] = x[0].tolist()
-  return x * first[0]
-)"));
-  EXPECT_NE(list.find("prim::tolist"), std::string::npos) << list;
 }
 
 TEST(TorchScript, RefusesOperatorsByName) {

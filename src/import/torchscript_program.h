@@ -1,0 +1,59 @@
+// A loaded TorchScript program: runs its forward, bounded, and as a trace wants it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quench/error.h"
+
+namespace at {
+class Tensor;
+}
+namespace torch::jit {
+struct Module;
+}
+
+namespace quench {
+
+// What LibTorch throws over a file is the file's fault, std::out_of_range included.
+template <typename Body>
+auto in_libtorch(const char* what, Body&& body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    fail(what, ": ", plain_message(error));
+  }
+}
+
+struct ScriptResults {
+  std::vector<at::Tensor> tensors;
+  std::vector<std::string> names;  // of a dict's entries; else empty
+};
+
+class ScriptProgram {
+ public:
+  explicit ScriptProgram(const std::string& path);  // checks the program, and runs nothing of it
+  ~ScriptProgram();
+
+  const torch::jit::Module& module() const;
+
+  // While a trace is recorded our interpreter runs the program; otherwise LibTorch does, once it is known that it ends.
+  ScriptResults run(const std::vector<at::Tensor>& inputs);
+
+  // Names of the tensors that forward takes; those that may be left out come last, and are where `count` ends.
+  std::vector<std::string> input_names(std::size_t count) const;
+
+  // From now on the loops that did not turn equally often in all traces since forget_runs stay loops; false where there
+  // was none.
+  bool keep_varying_loops();
+  void forget_runs();
+
+ private:
+  struct Loaded;
+  std::unique_ptr<Loaded> loaded_;
+};
+
+}  // namespace quench

@@ -1,0 +1,363 @@
+// Branches and loops of TorchScript programs: each program runs here and in LibTorch on inputs that take either side
+// and turn differently often, also after it was written to ONNX and read again.
+#include <chrono>
+#include <iostream>
+
+#include "import/torchscript_files.h"
+#include "quench/export.h"
+
+namespace quench {
+namespace {
+
+namespace jit = torch::jit;
+
+int count(const Graph& graph, const std::string& op) {
+  int found = 0;
+  for (const auto& node : graph.nodes()) {
+    found += node->op() == op ? 1 : 0;
+    for (const auto& [key, attr] : node->attrs)
+      if (const auto* body = std::get_if<GraphPtr>(&attr)) found += count(**body, op);
+  }
+  return found;
+}
+
+// Filled with one number each: sums and comparisons are exact, so that both take the same way and give the same.
+std::vector<at::Tensor> filled(const std::vector<double>& numbers, std::int64_t rows = 2) {
+  std::vector<at::Tensor> inputs;
+  for (const double number : numbers) inputs.push_back(at::full({rows, 4}, number, at::kFloat));
+  return inputs;
+}
+
+void expect_same(const Graph& graph, jit::Module& net, const at::Tensor& input) {
+  const c10::IValue result = net.forward({input.clone()});
+  std::vector<at::Tensor> expected;
+  if (result.isTensor()) expected.push_back(result.toTensor());
+  if (result.isTuple())
+    for (const c10::IValue& element : result.toTupleRef().elements()) expected.push_back(element.toTensor());
+  const std::vector<RtValue> actual = outputs_of(graph, {input});
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    EXPECT_EQ(actual[i].tensor().scalar_type(), expected[i].scalar_type());
+    EXPECT_TRUE(actual[i].tensor().equal(expected[i]))
+        << "output " << i << " of an input of " << input.flatten()[0].item<float>() << ":\n"
+        << actual[i].tensor() << "\n"
+        << expected[i];
+  }
+}
+
+// Imports the program and compares. The graph is for what a test wants to know of it.
+Graph expect_faithful(const std::string& code, const std::vector<at::Tensor>& inputs) {
+  const TempFolder folder;
+  jit::Module net = program(code);
+  const Graph graph = import_model(saved(folder, net), shapes({{2, 4}}));
+  net.eval();
+  const Graph again = import_onnx_bytes(export_onnx_bytes(graph));
+  for (const at::Tensor& input : inputs) {
+    expect_same(graph, net, input);
+    expect_same(again, net, input);
+  }
+  return graph;
+}
+
+TEST(TorchScriptControlFlow, BranchOnData) {
+  const Graph graph = expect_faithful(R"(
+def forward(self, x):
+  if bool(x.sum() > 0):
+    y = x + 1
+  else:
+    y = x * 2
+  return y
+)",
+                                      filled({1, -1, 0}));
+  EXPECT_EQ(count(graph, "If"), 1);
+}
+
+TEST(TorchScriptControlFlow, NestedBranchesAndOneWithoutElse) {
+  const Graph nested = expect_faithful(R"(
+def forward(self, x):
+  y = x
+  if x.sum() > 0:
+    if x.max() > 2:
+      y = x * 3
+    else:
+      y = x * 5
+  return y + x
+)",
+                                       filled({1, 3, -1}));
+  EXPECT_EQ(count(nested, "If"), 2);
+  expect_faithful(R"(
+def forward(self, x):
+  y = x + 1
+  z = x + 2
+  if x.sum() > 0:
+    z = y * 2
+  return y, z
+)",
+                  filled({1, -1}));
+}
+
+TEST(TorchScriptControlFlow, EarlyReturns) {
+  const Graph graph = expect_faithful(R"(
+def forward(self, x):
+  if bool(x.sum() > 8):
+    return x + 1
+  y = x * 2
+  if bool(y.sum() < 0):
+    return y - 1
+  return y + 10
+)",
+                                      filled({2, -1, 0.5}));
+  EXPECT_GE(count(graph, "If"), 2);
+  expect_faithful(R"(
+def forward(self, x):
+  if bool(x.sum() > 8):
+    return x + 1, x
+  return x - 1, x * 2
+)",
+                  filled({2, -1}));
+}
+
+TEST(TorchScriptControlFlow, WhileLoopOnData) {
+  const Graph graph = expect_faithful(R"(
+def forward(self, x):
+  y = x
+  n = 0
+  while bool(y.sum() < 100):
+    y = y * 2 + 1
+    n = n + 1
+  return y, y * n
+)",
+                                      filled({0, 1, 7, 50, 1000}));
+  EXPECT_EQ(count(graph, "Loop"), 1);
+}
+
+TEST(TorchScriptControlFlow, ForLoopOverANumberFromData) {
+  const Graph graph = expect_faithful(R"(
+def forward(self, x):
+  total = torch.zeros_like(x)
+  weight = 0.5
+  for i in range(int(x.max())):
+    total += x * i
+    weight = weight * 2.0
+  return total * weight
+)",
+                                      filled({0, 1, 2, 5, -3}));
+  EXPECT_EQ(count(graph, "Loop"), 1);
+}
+
+TEST(TorchScriptControlFlow, ForLoopOverTheBatch) {
+  const Graph graph = expect_faithful(R"(
+def forward(self, x):
+  total = torch.zeros([4])
+  for i in range(x.size(0)):
+    total = total + x[i] * (i + 1)
+  return total
+)",
+                                      {at::ones({1, 4}), at::arange(12).to(at::kFloat).view({3, 4}), at::ones({5, 4})});
+  EXPECT_EQ(count(graph, "Loop"), 1);
+}
+
+TEST(TorchScriptControlFlow, ForLoopOverAConstantIsUnrolled) {
+  const Graph graph = expect_faithful(R"(
+def forward(self, x):
+  parts = [x]
+  for i in range(3):
+    if i != 1:
+      parts.append(x * i)
+  return torch.cat(parts, 1)
+)",
+                                      filled({1, 2}));
+  EXPECT_EQ(count(graph, "Loop") + count(graph, "If"), 0);
+}
+
+TEST(TorchScriptControlFlow, BreakContinueAndReturnInLoops) {
+  expect_faithful(R"(
+def forward(self, x):
+  y = x
+  for i in range(6):
+    y = y + 1
+    if bool(y.sum() > 20):
+      break
+    y = y * 2
+  return y
+)",
+                  filled({0, 1, 3, -100}));
+  expect_faithful(R"(
+def forward(self, x):
+  y = x
+  for i in range(5):
+    if bool(y.sum() * (-1 if i == 2 else 1) > 0):
+      continue
+    y = y - i
+  return y
+)",
+                  filled({0, 1, -1, 0.5}));
+  expect_faithful(R"(
+def forward(self, x):
+  y = x
+  while bool(y.sum() < 50):
+    y = y * 2
+    if bool(y.sum() < -50):
+      return y * 100
+    y = y + 1
+  return y
+)",
+                  filled({0, 1, -2, 100}));
+  expect_faithful(R"(
+def forward(self, x):
+  y = x
+  while True:
+    y = y + 1
+    if bool(y.sum() > 10):
+      break
+  return y
+)",
+                  filled({0, -3, 100}));
+}
+
+TEST(TorchScriptControlFlow, NumbersFromData) {
+  expect_faithful(R"(
+def forward(self, x):
+  n = int(x.max())
+  half = n // 2
+  part = float(n) / 4
+  if n % 2 == 0 and not (n > 4):
+    half = -half
+  scaled = torch.tensor(part) + torch.full([4], half)
+  return x[:, min(abs(half), 3)] * max(n, 1), scaled
+)",
+                  filled({0, 1, 2, 4, 5, 7}));
+}
+
+TEST(TorchScriptControlFlow, InPlaceOperatorsInBranches) {
+  expect_faithful(R"(
+def forward(self, x):
+  y = x + 1
+  if bool(x.sum() > 0):
+    y += 10
+    z = x * 2
+    z.mul_(3)
+  else:
+    z = y - 1
+    z.relu_()
+  return y, z
+)",
+                  filled({1, -1}));
+  // The result of the branch is not assigned: what is read later is the tensor from before it.
+  const std::string hidden = refusal(program(R"(
+def forward(self, x):
+  y = x + 1
+  if bool(x.sum() > 0):
+    y.add_(10)
+  return y
+)"));
+  EXPECT_NE(hidden.find("in-place operator has changed"), std::string::npos) << hidden;
+  const std::string next_turn = refusal(program(R"(
+def forward(self, x):
+  y = x * 1
+  z = x * 2
+  while bool(y.sum() < 100):
+    y = y + z
+    z.add_(1)
+  return y
+)"));
+  EXPECT_NE(next_turn.find("the next turn of a loop"), std::string::npos) << next_turn;
+}
+
+TEST(TorchScriptControlFlow, ChecksOfTheDataAreLeftOut) {
+  const Graph graph = expect_faithful(R"(
+def forward(self, x):
+  assert not bool(torch.isnan(x).any()), "nan"
+  return x + 1
+)",
+                                      filled({1, -1}));
+  EXPECT_EQ(count(graph, "If"), 0);
+}
+
+TEST(TorchScriptControlFlow, WhatCannotBeAGraphIsRefusedByName) {
+  const auto expect = [](const std::string& code, const std::string& part) {
+    const std::string message = refusal(program(code));
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  expect("def forward(self, x):\n  return x.view([int(x.max()) + 3, -1])\n", "goes into a list");
+  expect("def forward(self, x):\n  return x.sum(dim=[0], keepdim=bool(x.max() > 0))\n",
+         "takes a number that hangs on data as 'keepdim'");
+  expect("def forward(self, x):\n  return x, int(x.max())\n", "returns a number");
+  expect(R"(
+def forward(self, x):
+  if bool(x.sum() > 0):
+    y = x
+  else:
+    y = x[:1]
+  return y
+)",
+         "tensors of different shapes");
+  expect(R"(
+def forward(self, x):
+  y = x
+  while bool(y.sum() < 100):
+    y = torch.cat([y, y], 1)
+  return y
+)",
+         "changes the shape or type of a tensor");
+  expect(R"(
+def forward(self, x):
+  parts = [x]
+  if bool(x.sum() > 0):
+    parts.append(x)
+  return torch.cat(parts)
+)",
+         "changes a GenericList that was made outside");
+  expect("def forward(self, x):\n  first: List[float] = x[0].tolist()\n  return x * first[0]\n", "prim::tolist");
+}
+
+double seconds_to_refuse(const std::string& code, const std::string& part) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::string message = refusal(program(code));
+  EXPECT_NE(message.find(part), std::string::npos) << message;
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Generous: a loaded machine is slow, a program without end takes for ever.
+constexpr double kSeconds = 60;
+
+TEST(TorchScriptControlFlow, ProgramsWithoutEndAreRefused) {
+  const char* const kEndless = "has not come to its end after";
+  const double numbers = seconds_to_refuse(R"(
+def forward(self, x):
+  n = 0
+  while True:
+    n = n + 1
+    if n < 0:
+      break
+  return x * n
+)",
+                                           kEndless);
+  const double empty = seconds_to_refuse("def forward(self, x):\n  while True:\n    pass\n  return x\n", kEndless);
+  const double tensors =
+      seconds_to_refuse("def forward(self, x):\n  while True:\n    x = x + 1\n  return x\n", kEndless);
+  // A loop of the graph that data never ends: the program itself does not, on the inputs that it is checked with.
+  const double data = seconds_to_refuse(
+      "def forward(self, x):\n  while bool((x * x).sum() > -1):\n    x = x * 1\n  return x\n", kEndless);
+  EXPECT_LT(std::max({numbers, empty, tensors, data}), kSeconds);
+  std::cout << "refused after " << numbers << ", " << empty << ", " << tensors << ", " << data << " s\n";
+}
+
+// Ten calls a function, twelve deep: 10^12 nodes once they are inlined.
+TEST(TorchScriptControlFlow, CallsThatMultiplyAreRefused) {
+  std::string code = "def forward(self, x):\n  return self.f12(x)\n";
+  jit::Module net("__torch__.Net");
+  net.register_attribute("training", c10::BoolType::get(), true);
+  net.define("def f0(self, x):\n  return x + 1\n");
+  for (int i = 1; i <= 12; ++i) {
+    std::string function = concat("def f", i, "(self, x):\n");
+    for (int call = 0; call < 10; ++call) function += concat("  x = self.f", i - 1, "(x)\n");
+    net.define(function + "  return x\n");
+  }
+  net.define(code);
+  const std::string message = refusal(net);
+  EXPECT_NE(message.find("nodes with its calls inlined"), std::string::npos) << message;
+}
+
+}  // namespace
+}  // namespace quench
