@@ -30,8 +30,8 @@ Graph import_onnx_bytes(std::string_view bytes, const std::string& folder = "", 
 Graph import_pt2(const std::string& path, const ImportOptions& options = {});
 
 // A program of torch.jit.save, scripted or traced. It is run, in evaluation mode and a bounded number of steps, to be
-// traced anew; branches and loops that hang on data become If and Loop. PyTorch 2 keeps the shapes of a trace in the file;
-// for others give options.inputs.
+// traced anew; branches and loops that hang on data become If and Loop. PyTorch 2 keeps the shapes of a trace in the
+// file; for others give options.inputs.
 Graph import_torchscript(const std::string& path, const ImportOptions& options = {});
 
 }  // namespace quench

@@ -65,11 +65,12 @@ struct RecordedBlock {
 class Interpreter {
  public:
   Interpreter(const jit::Graph& graph, const ScriptLoops& kept, TripCounts& counts)
-      : graph_(graph), kept_(kept), counts_(counts) {
-    find_last_uses(*graph.block(), last_uses_);
-  }
+      : graph_(graph), kept_(kept), counts_(counts) {}
 
-  Stack run(const Stack& inputs) { return run_block(*graph_.block(), inputs, BlockRun::kPlain); }
+  Stack run(const Stack& inputs) {
+    find_last_uses(*graph_.block(), last_uses_);
+    return run_block(*graph_.block(), inputs, BlockRun::kPlain);
+  }
 
  private:
   Stack run_block(const jit::Block& block, const Stack& inputs, BlockRun how) {

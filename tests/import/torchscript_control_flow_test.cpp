@@ -264,6 +264,108 @@ def forward(self, x):
   EXPECT_NE(next_turn.find("the next turn of a loop"), std::string::npos) << next_turn;
 }
 
+TEST(TorchScriptControlFlow, LoopsAndBranchesInsideEachOther) {
+  const Graph graph = expect_faithful(R"(
+def forward(self, x):
+  y = x
+  turns = 0
+  while bool(y.sum() < 60):
+    for i in range(int(y.max()) + 1):
+      y = y + i
+      if bool(y.sum() > 30) and i > 1:
+        break
+    for k in range(2):
+      y = y * (k + 1)
+    if turns > 1:
+      y = y + 5
+      turns = turns + 1
+    y = y + 1
+    turns += 1
+  return y, y * turns
+)",
+                                      filled({0, 1, 2, 3, -2, 9}));
+  EXPECT_GE(count(graph, "Loop"), 2);
+  expect_faithful(R"(
+def forward(self, x):
+  if bool(x.sum() > 0):
+    y = x
+    while bool(y.sum() < 100):
+      y = y * 3
+  else:
+    y = -x if bool(x.min() < -2) else x * 4
+  return y
+)",
+                  filled({1, 30, -1, -3}));
+}
+
+TEST(TorchScriptControlFlow, StatesOfLoops) {
+  expect_faithful(R"(
+def forward(self, x):
+  pair = (x, 1)
+  a = x
+  b = x + 1
+  rate = 1.5
+  while rate < float(x.max()):
+    pair = (pair[0] + a, pair[1] + 2)
+    a, b = b, a
+    rate = rate * 1.5
+  return pair[0] * pair[1], a, b * rate
+)",
+                  filled({0, 1, 2, 4, 16}));
+  // One state keeps its number, one is set in the loop alone.
+  expect_faithful(R"(
+def forward(self, x):
+  y = x
+  fixed = 3
+  i = 0
+  while i < int(x.max()):
+    last = y * fixed
+    y = y + last[:, i % 4].unsqueeze(1)
+    i += 1
+  return y * fixed
+)",
+                  filled({0, 1, 2, 6}));
+  expect_faithful(R"(
+def forward(self, x):
+  total = torch.zeros([4])
+  for row in x:
+    if bool(row.sum() > 8):
+      total = total - row
+    else:
+      total = total + row
+  return total
+)",
+                  {at::ones({1, 4}), at::arange(12).to(at::kFloat).view({3, 4}), at::ones({5, 4})});
+}
+
+TEST(TorchScriptControlFlow, WeightsInBranchesKeepTheirNames) {
+  jit::Module fc("__torch__.Fc"), net("__torch__.Net");
+  at::manual_seed(5);
+  fc.register_parameter("weight", at::randint(-3, 4, {40, 4}).to(at::kFloat), false);
+  fc.register_parameter("bias", at::randint(-3, 4, {40}).to(at::kFloat), false);
+  net.register_attribute("training", c10::BoolType::get(), true);
+  net.register_module("fc", fc);
+  net.define(R"(
+def forward(self, x):
+  y = x
+  if bool(x.sum() > 0):
+    z = torch.linear(x, self.fc.weight, self.fc.bias)
+  else:
+    z = torch.relu(torch.linear(y * 2, self.fc.weight, self.fc.bias))
+  return z
+)");
+  const TempFolder folder;
+  const Graph graph = import_model(saved(folder, net), shapes({{2, 4}}));
+  ASSERT_TRUE(graph.find_value("fc.weight"));
+  EXPECT_TRUE(graph.value("fc.weight").is_parameter());
+  net.eval();
+  const Graph again = import_onnx_bytes(export_onnx_bytes(graph));
+  for (const at::Tensor& input : filled({1, -1}, 3)) {
+    expect_same(graph, net, input);
+    expect_same(again, net, input);
+  }
+}
+
 TEST(TorchScriptControlFlow, ChecksOfTheDataAreLeftOut) {
   const Graph graph = expect_faithful(R"(
 def forward(self, x):
@@ -308,6 +410,40 @@ def forward(self, x):
   return torch.cat(parts)
 )",
          "changes a GenericList that was made outside");
+  expect(R"(
+def forward(self, x):
+  mode = "sum"
+  if bool(x.sum() > 0):
+    mode = "mean"
+  return x.sum() if mode == "sum" else x.mean()
+)",
+         "give a String and a String");
+  expect(R"(
+def forward(self, x):
+  parts: List[Tensor] = []
+  for i in range(x.size(0)):
+    parts.append(x[i] * 2)
+  return torch.stack(parts)
+)",
+         "changes a GenericList that was made outside");
+  expect("def forward(self, x):\n  return x * 2 if x.size(0) > 2 else x\n", "runs other operators for");
+  expect(R"(
+def forward(self, x):
+  y = x * 1
+  flat = y.view([-1])
+  if bool(x.sum() > 0):
+    y += 1
+  return flat
+)",
+         "in-place operator has changed");
+  expect(R"(
+def forward(self, x):
+  n = torch.tensor(2)
+  if bool(x.sum() > 0):
+    n.add_(1)
+  return x * int(n)
+)",
+         "a number is read from a tensor that a branch or loop");
   expect("def forward(self, x):\n  first: List[float] = x[0].tolist()\n  return x * first[0]\n", "prim::tolist");
 }
 

@@ -1,6 +1,7 @@
 // import_torchscript on programs that are scripted and saved here, and its errors. Networks that PyTorch has written
 // are in tests/e2e/torchscript_zoo_test.cpp.
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 #include <caffe2/serialize/inline_container.h>
 #include <gtest/gtest.h>
 
@@ -79,6 +80,40 @@ def forward(self, x):
   const Graph graph = import_model(path, shapes({{1, 6}}));
   const at::Tensor x = at::arange(24).to(at::kFloat).view({4, 6});
   EXPECT_TRUE(outputs_of(graph, {x})[0].tensor().equal(x.view({4, 2, 3}).transpose(1, 2).reshape({4, 6})));
+}
+
+// As a trace that was made without gradients holds them.
+TEST(TorchScript, FusedAttentionAndEncoderLayers) {
+  at::manual_seed(9);
+  jit::Module net("__torch__.Net");
+  const auto add = [&](const char* name, const std::vector<std::int64_t>& sizes) {
+    net.register_parameter(name, at::randn(sizes) * 0.3, true);
+  };
+  add("qkv_w", {24, 8});
+  add("qkv_b", {24});
+  add("proj_w", {8, 8});
+  for (const char* name : {"proj_b", "norm_w1", "norm_b1", "norm_w2", "norm_b2", "out_b"}) add(name, {8});
+  add("in_w", {12, 8});
+  add("in_b", {12});
+  add("out_w", {8, 12});
+  net.register_attribute("training", c10::BoolType::get(), true);
+  net.define(R"(
+def forward(self, x):
+  a = torch._native_multi_head_attention(x, x, x, 8, 2, self.qkv_w, self.qkv_b, self.proj_w, self.proj_b, None, False)[0]
+  for gelu, first in [(True, False), (False, True)]:
+    a = torch._transformer_encoder_layer_fwd(a, 8, 2, self.qkv_w, self.qkv_b, self.proj_w, self.proj_b, gelu, first, 1e-5,
+        self.norm_w1, self.norm_b1, self.norm_w2, self.norm_b2, self.in_w, self.in_b, self.out_w, self.out_b)
+  return a
+)");
+  const TempFolder folder;
+  const Graph graph = import_model(saved(folder, net), shapes({{2, 5, 8}}));
+  const c10::AutoGradMode no_grad(false);
+  net.eval();
+  const at::Tensor x = at::randn({3, 5, 8});
+  const at::Tensor expected = net.forward({x}).toTensor();
+  // 3 blocks of at most 6 sums of up to 12 products each, on values of the result's size.
+  const double tolerance = 3 * 6 * 12 * 0x1p-24 * expected.abs().max().item<double>();
+  EXPECT_TRUE(at::allclose(outputs_of(graph, {x})[0].tensor(), expected, 0.0, tolerance));
 }
 
 TEST(TorchScript, ResultsAreFlattenedAndNamed) {
