@@ -4,6 +4,7 @@
 #include <torch/csrc/jit/frontend/tracer.h>
 #include <torch/csrc/jit/ir/ir.h>
 
+#include <map>
 #include <optional>
 
 #include "import/torchscript_numbers.h"
@@ -28,16 +29,17 @@ bool is_tensor(const c10::IValue& value) { return value.isTensor() && value.toTe
 bool is_unset(const c10::IValue& value) { return value.tagKind() == "Uninitialized"; }
 
 void add_leaves(const c10::IValue& value, Leaves& leaves) {
-  if (value.isTuple()) {
+  if (value.isTuple())
     for (const c10::IValue& element : value.toTupleRef().elements()) add_leaves(element, leaves);
-  } else {
-    leaves.push_back({value, is_tensor(value) ? jit::tracer::getValueTrace(value) : nullptr});
-  }
+  else
+    leaves.push_back({value});
 }
 
 Leaves leaves_of(const Stack& values) {
   Leaves leaves;
   for (const c10::IValue& value : values) add_leaves(value, leaves);
+  for (Leaf& leaf : leaves)
+    if (is_tensor(leaf.value)) leaf.recorded = jit::tracer::getValueTrace(leaf.value);
   return leaves;
 }
 
@@ -68,22 +70,6 @@ c10::IValue in_form_of(const c10::IValue& value, const c10::IValue& other) {
   for (std::size_t i = 0; i < others.size(); ++i)
     elements.push_back(in_form_of(value.isTuple() ? value.toTupleRef().elements()[i] : value, others[i]));
   return c10::ivalue::Tuple::create(std::move(elements));
-}
-
-// The leaves of `value` when it is brought into that form.
-void take_leaves(const c10::IValue& value, const c10::IValue& form, Leaves::const_iterator& next, Leaves& leaves) {
-  if (value.isTuple()) {
-    const auto &own = value.toTupleRef().elements(), &forms = form.toTupleRef().elements();
-    for (std::size_t i = 0; i < own.size(); ++i) take_leaves(own[i], forms[i], next, leaves);
-  } else if (form.isTuple()) {
-    for (const c10::IValue& element : form.toTupleRef().elements()) {
-      auto again = next;  // the one leaf that is not set stands for all
-      take_leaves(value, element, again, leaves);
-    }
-    ++next;
-  } else {
-    leaves.push_back(*next++);
-  }
 }
 
 Stack in_form_of(const Stack& values, const Stack& others) {
@@ -171,12 +157,14 @@ Leaf merge(const jit::Node& node, jit::Node& branch, const Leaf& yes, const Leaf
 
 struct Side {
   Stack results;
-  Leaves leaves;
-  Leaves in_form(const Stack& form) const {
-    Leaves taken;
-    auto next = leaves.begin();
-    for (std::size_t i = 0; i < results.size(); ++i) take_leaves(results[i], form[i], next, taken);
-    return taken;
+  std::map<const c10::TensorImpl*, jit::Value*> recorded;  // of the tensors among them
+
+  Leaves in_form_of(const Stack& others) const {
+    Leaves leaves;
+    for (const c10::IValue& value : quench::in_form_of(results, others)) add_leaves(value, leaves);
+    for (Leaf& leaf : leaves)
+      if (is_tensor(leaf.value)) leaf.recorded = recorded.at(leaf.value.toTensor().unsafeGetTensorImpl());
+    return leaves;
   }
 };
 
@@ -185,7 +173,8 @@ std::optional<Side> record_side(const jit::Block& block, jit::Block& into, const
   try {
     Side side;
     side.results = run(block, {}, BlockRun::kRecorded);
-    side.leaves = leaves_of(side.results);
+    for (const Leaf& leaf : leaves_of(side.results))
+      if (leaf.recorded) side.recorded[leaf.value.toTensor().unsafeGetTensorImpl()] = leaf.recorded;
     return side;
   } catch (const Raised&) {
     return std::nullopt;
@@ -282,14 +271,13 @@ std::vector<c10::IValue> record_if(const jit::Node& node, const at::Tensor& cond
     branch.destroy();
     return run(*node.blocks()[sides[0] ? 0 : 1], {}, BlockRun::kPlain);
   }
-  const Stack form = in_form_of(sides[0]->results, sides[1]->results);
-  const Leaves yes = sides[0]->in_form(form), no = sides[1]->in_form(in_form_of(sides[1]->results, form));
+  const Leaves yes = sides[0]->in_form_of(sides[1]->results), no = sides[1]->in_form_of(sides[0]->results);
   QUENCH_CHECK(yes.size() == no.size(), "the sides of a branch that hangs on data give results of different forms",
                place_in_source(node));
   const bool taken = truth_of(condition);
   Leaves results;
   for (std::size_t i = 0; i < yes.size(); ++i) results.push_back(merge(node, branch, yes[i], no[i], taken));
-  return with_leaves(form, results);
+  return with_leaves(in_form_of(sides[0]->results, sides[1]->results), results);
 }
 
 std::vector<c10::IValue> record_loop(const jit::Node& node, const std::vector<c10::IValue>& inputs, std::int64_t first,

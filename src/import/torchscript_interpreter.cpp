@@ -25,6 +25,8 @@ using Stack = std::vector<c10::IValue>;
 constexpr std::int64_t kMaxSteps = 1'000'000;
 constexpr std::int64_t kTensorSteps = 20;  // that an operator on tensors counts for
 
+constexpr std::int64_t kLargestTensor = std::int64_t{1} << 30;  // elements
+
 using LastUses = std::unordered_map<const jit::Node*, std::vector<const jit::Value*>>;
 
 void add_reads(const jit::Node& node, std::vector<const jit::Value*>& reads) {
@@ -69,10 +71,21 @@ class Interpreter {
 
   Stack run(const Stack& inputs) {
     find_last_uses(*graph_.block(), last_uses_);
+    if (jit::tracer::isTracing()) record_constants(*graph_.block());
     return run_block(*graph_.block(), inputs, BlockRun::kPlain);
   }
 
  private:
+  // A constant is one value of the trace, also where bodies read it: they may write to it.
+  static void record_constants(const jit::Block& block) {
+    for (const jit::Node* node : block.nodes()) {
+      for (const jit::Block* inner : node->blocks()) record_constants(*inner);
+      if (node->kind() != c10::prim::Constant) continue;
+      const std::optional<c10::IValue> value = jit::toIValue(node->output());
+      if (value && value->isTensor() && value->toTensor().defined()) jit::tracer::getValueTrace(*value);
+    }
+  }
+
   Stack run_block(const jit::Block& block, const Stack& inputs, BlockRun how) {
     if (how == BlockRun::kRecorded) return run_recorded(block, inputs);
     for (std::size_t i = 0; i < inputs.size(); ++i) values_[block.inputs()[i]] = inputs[i];
@@ -178,6 +191,15 @@ class Interpreter {
       stack.emplace_back(static_cast<std::int64_t>(node.inputs().size()));
     node.getOperation()(stack);
     check_taken(node, handed_over);
+    check_sizes(node, stack);
+  }
+
+  // A loop that doubles a tensor takes few steps.
+  static void check_sizes(const jit::Node& node, const Stack& results) {
+    for (const c10::IValue& result : results)
+      QUENCH_CHECK(!result.isTensor() || !result.toTensor().defined() || result.toTensor().numel() <= kLargestTensor,
+                   "'", node.kind().toQualString(), "' makes a tensor of ", result.toTensor().numel(),
+                   " elements; at most ", kLargestTensor, " are allowed", place_in_source(node));
   }
 
   // Lists, dicts and objects of a recorded block are its own.
@@ -202,7 +224,7 @@ class Interpreter {
         continue;
       }
       QUENCH_CHECK(recorded_.back().has_made(stack[i]), "'", node.kind().toQualString(), "' changes a ",
-                   stack[i].tagKind(), " that was made outside of a branch or loop that hangs on data",
+                   stack[i].tagKind(), " that was made outside of a branch or loop that the graph keeps",
                    place_in_source(node));
     }
   }
