@@ -42,6 +42,7 @@ std::vector<RtValue> prelu(const Node&, const Inputs& in, ExecContext&) {
       x.dim() >= 2 && slope.dim() == x.dim() - 1 && slope.numel() == slope.size(0) && slope.size(0) == x.size(1);
   const bool one = slope.numel() == 1;
   if (x.is_floating_point() && (one || by_channel)) return {at::prelu(x, slope.reshape({-1}))};
+  if (is_rare_integer(x)) return {x};  // never below zero
   return {at::where(x < 0, x * slope, x)};
 }
 

@@ -5,6 +5,7 @@
 
 #include "ops/arguments.h"
 #include "ops/number_rules.h"
+#include "ops/number_types.h"
 #include "ops/shape_rules.h"
 #include "ops/window.h"
 #include "quench/error.h"
@@ -29,8 +30,10 @@ std::vector<RtValue> grid_sample(const Node& node, const Inputs& in, ExecContext
   const std::int64_t mode = number_of(node, "mode", node.get_string("mode", "linear"), {"linear", "nearest", "cubic"});
   const std::int64_t padding =
       number_of(node, "padding_mode", node.get_string("padding_mode", "zeros"), {"zeros", "border", "reflection"});
-  const at::Tensor &x = in[0].tensor(), grid = in[1].tensor().to(x.scalar_type());
-  return {at::grid_sampler(x, grid, mode, padding, node.get_int("align_corners", 0) != 0)};
+  return {in_floats(in[0].tensor(), [&](const at::Tensor& x) {
+    const at::Tensor grid = in[1].tensor().to(x.scalar_type());
+    return at::grid_sampler(x, grid, mode, padding, node.get_int("align_corners", 0) != 0);
+  })};
 }
 
 void grid_sample_shapes(Node& node) {
@@ -71,7 +74,8 @@ std::vector<RtValue> depth_to_space(const Node& node, const Inputs& in, ExecCont
   QUENCH_CHECK(x.dim() == 4 && b > 0 && x.size(1) % (b * b) == 0, node.where(), ": ", x.dim() == 4 ? x.size(1) : 0,
                " channels do not split into blocks of ", b, " by ", b);
   const std::int64_t n = x.size(0), c = x.size(1) / (b * b), h = x.size(2), w = x.size(3);
-  if (node.get_string("mode", "DCR") == "CRD") return {at::pixel_shuffle(x, b)};
+  if (node.get_string("mode", "DCR") == "CRD")
+    return {from_movable(at::pixel_shuffle(as_movable(x), b), x.scalar_type())};
   return {x.reshape({n, b, b, c, h, w}).permute({0, 3, 4, 1, 5, 2}).reshape({n, c, h * b, w * b})};
 }
 

@@ -62,4 +62,12 @@ at::Tensor from_ordered(const at::Tensor& tensor, c10::ScalarType type) {
   return narrow(tensor, type);
 }
 
+at::Tensor in_floats(const at::Tensor& x, const std::function<at::Tensor(const at::Tensor&)>& compute) {
+  const c10::ScalarType type = x.scalar_type();
+  if (x.is_floating_point()) return has_kernels(type) ? compute(x) : narrow(compute(widen(x)), type);
+  if (x.is_complex()) return at::complex(compute(at::real(x)), compute(at::imag(x)));
+  const at::Tensor y = compute(widen(x).to(at::kDouble));
+  return has_kernels(type) ? y.to(type) : narrow(y.to(at::kLong), type);
+}
+
 }  // namespace quench

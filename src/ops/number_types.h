@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace at {
@@ -29,5 +30,9 @@ at::Tensor narrow(const at::Tensor& tensor, c10::ScalarType type);  // integers 
 // As widen, but a uint64 has its top bit flipped, so that signed comparison orders it rightly.
 at::Tensor ordered(const at::Tensor& tensor);
 at::Tensor from_ordered(const at::Tensor& tensor, c10::ScalarType type);
+
+// For what LibTorch computes on floating-point types alone: floats as they are, integers and bools as double and back
+// (what is behind the point goes), complex numbers by real and imaginary part.
+at::Tensor in_floats(const at::Tensor& x, const std::function<at::Tensor(const at::Tensor&)>& compute);
 
 }  // namespace quench

@@ -8,6 +8,7 @@
 #include "graph/tensor_types.h"
 #include "ops/arguments.h"
 #include "ops/number_rules.h"
+#include "ops/number_types.h"
 #include "ops/resample.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
@@ -140,7 +141,7 @@ at::Tensor resize_smooth(const at::Tensor& x, const std::vector<ResampleAxis>& p
   if (has_direct_linear(x, plan, rule))
     return at::upsample_bilinear2d(x, {plan[2].out, plan[3].out}, rule.coordinates == "align_corners", plan[2].scale,
                                    plan[3].scale);
-  at::Tensor y = x.is_floating_point() ? x : x.to(at::kFloat);
+  at::Tensor y = x;
   for (std::size_t i = 0; i < plan.size(); ++i) {
     if (is_unchanged(plan[i], rule)) continue;
     const std::vector<double> weights = resample_weights(plan[i], rule);
@@ -148,7 +149,7 @@ at::Tensor resize_smooth(const at::Tensor& x, const std::vector<ResampleAxis>& p
     const auto axis = static_cast<std::int64_t>(i);
     y = at::matmul(y.movedim(axis, -1), matrix.t()).movedim(-1, axis);
   }
-  return y.to(x.scalar_type());
+  return y;
 }
 
 // tf_crop_and_resize: what lies outside the data gets a value of its own.
@@ -169,7 +170,9 @@ std::vector<RtValue> resize(const Node& node, const Inputs& in, ExecContext&) {
   const std::vector<ResampleAxis> plan = plan_of(node, x.sizes(), request_of(in));
   for (const ResampleAxis& axis : plan)
     QUENCH_CHECK(axis.out == 0 || axis.in > 0, node.where(), ": an empty axis cannot become ", axis.out, " long");
-  const at::Tensor y = rule.mode == "nearest" ? resize_nearest(x, plan, rule) : resize_smooth(x, plan, rule);
+  const at::Tensor y = rule.mode == "nearest"
+                           ? resize_nearest(x, plan, rule)
+                           : in_floats(x, [&](const at::Tensor& floats) { return resize_smooth(floats, plan, rule); });
   return {rule.coordinates == "tf_crop_and_resize" ? fill_outside(node, y, plan, rule) : y};
 }
 

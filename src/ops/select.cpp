@@ -72,7 +72,9 @@ struct Groups {
   std::vector<std::int64_t> count;  // of each group
 };
 
-Groups group_rows(const at::Tensor& rows) {
+Groups group_rows(const at::Tensor& given) {
+  // Complex numbers by the real part, then by the imaginary one.
+  const at::Tensor rows = given.is_complex() ? at::view_as_real(given.contiguous()).flatten(1) : given;
   const at::Tensor data = ordered(rows).to(rows.is_floating_point() ? at::kDouble : at::kLong).cpu().contiguous();
   const auto count = data.size(0), width = data.size(1);
   Groups groups;

@@ -6,6 +6,7 @@
 
 #include "ops/arguments.h"
 #include "ops/number_rules.h"
+#include "ops/number_types.h"
 #include "ops/shape_rules.h"
 #include "ops/window.h"
 #include "quench/error.h"
@@ -65,9 +66,7 @@ void max_unpool_shapes(Node& node) {
 
 // Columns [N, C * block, L] laid over each other: a transposed convolution whose kernel puts each row of a
 // column at its own place in the block.
-std::vector<RtValue> col2im(const Node& node, const Inputs& in, ExecContext&) {
-  const at::Tensor& x = in[0].tensor();
-  const Ints image = integers_at(in, 1), block = integers_at(in, 2);
+at::Tensor image_of_columns(const Node& node, const at::Tensor& x, const Ints& image, const Ints& block) {
   Window window = window_of(node, block);
   const std::size_t rank = block.size();
   QUENCH_CHECK(rank == image.size() && rank <= 3, node.where(), ": image and block must have the same rank of 1 to 3, ",
@@ -88,7 +87,12 @@ std::vector<RtValue> col2im(const Node& node, const Inputs& in, ExecContext&) {
                                           window.dilations, true, none, 1);
   Ints shape{x.size(0), x.size(1) / elements};
   shape.insert(shape.end(), image.begin(), image.end());
-  return {pad_spatial(full, begin, end, 0.0).reshape(shape)};
+  return pad_spatial(full, begin, end, 0.0).reshape(shape);
+}
+
+std::vector<RtValue> col2im(const Node& node, const Inputs& in, ExecContext&) {
+  const Ints image = integers_at(in, 1), block = integers_at(in, 2);
+  return {in_floats(in[0].tensor(), [&](const at::Tensor& x) { return image_of_columns(node, x, image, block); })};
 }
 
 void col2im_shapes(Node& node) {

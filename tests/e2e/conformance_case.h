@@ -10,9 +10,9 @@
 namespace quench {
 
 struct CaseResult {
-  std::string failure;               // one line; empty when the case passes
-  std::int64_t opset = 0;            // of ONNX's own domain
-  std::array<ShapeCount, 3> shapes;  // by Told
+  std::string failure;                        // one line; empty when the case passes
+  std::int64_t opset = 0;                     // of ONNX's own domain
+  std::array<ShapeCount, kToldCount> shapes;  // by Told
 };
 
 CaseResult run_conformance_case(const std::string& folder);

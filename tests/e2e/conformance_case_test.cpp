@@ -111,7 +111,7 @@ std::string run_data_set(const Graph& graph, const fs::path& folder, CaseResult&
     const std::string found = compare_values(expected[i], actual[i], shape_only);
     if (!found.empty()) return concat("output '", graph.outputs()[i]->name(), "' ", found);
   }
-  for (const Told told : {Told::kTypes, Told::kShapes, Told::kNumbers})
+  for (const Told told : {Told::kTypes, Told::kShapes, Told::kNumbers, Told::kSymbols})
     if (run.wrong_type.empty())
       run.wrong_type = check_inferred(graph, told, run.values, result.shapes[static_cast<std::size_t>(told)]);
   return run.wrong_type;

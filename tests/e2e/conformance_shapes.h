@@ -14,9 +14,13 @@ enum class Told : std::uint8_t {
   kTypes,    // what the file declares
   kShapes,   // the dims that they have in this run
   kNumbers,  // these, and the elements of those that are numbers to some operator: shapes, axes, repeats
+  kSymbols,  // these elements, and a symbol of its own for every dim of the others: what is inferred must hold for all
 };
 
-// Graph outputs by what is inferred of them. A sequence counts as its elements' type does.
+constexpr std::size_t kToldCount = 4;
+
+// Graph outputs by what is inferred of them (numbers: or products of the inputs' symbols). A sequence counts as its
+// elements' type does.
 struct ShapeCount {
   int numbers = 0, partly = 0, no_rank = 0;
   void add(const ShapeCount& other);

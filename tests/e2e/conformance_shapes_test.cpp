@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <sstream>
 
 #include "graph/tensor_types.h"
 #include "ops/body_types.h"
@@ -59,7 +61,54 @@ TypeInfo type_of(const RtValue& value) {
   return TypeInfo::sequence(element);
 }
 
-void tell(Graph& graph, Told told, const NamedValues& values) {
+using Symbols = std::map<std::string, std::int64_t>;
+
+// A symbol for every dim of a tensor, noted with what it stands for.
+TypeInfo with_symbols(const TypeInfo& type, Symbols& symbols) {
+  TypeInfo result = type;
+  for (Dim& dim : *result.dims) {
+    const std::string name = concat("s", symbols.size());
+    symbols[name] = dim.number();
+    dim = Dim::symbol(name);
+  }
+  return result;
+}
+
+// "2*s0*s3" -> a number.
+Dim bound(const Dim& dim, const Symbols& symbols) {
+  if (!dim.is_symbol()) return dim;
+  std::istringstream factors(dim.symbol());
+  Dim result(1);
+  for (std::string factor; std::getline(factors, factor, '*');) {
+    const auto symbol = symbols.find(factor);
+    const bool is_number = factor.find_first_not_of("0123456789") == std::string::npos;
+    if (symbol == symbols.end() && !is_number) return {};
+    result = result * Dim(is_number ? std::stoll(factor) : symbol->second);
+  }
+  return result;
+}
+
+void bind_dims(std::optional<Dims>& dims, const Symbols& symbols) {
+  if (!dims) return;
+  for (Dim& dim : *dims) dim = bound(dim, symbols);
+}
+
+TypeInfo bound(const TypeInfo& type, const Symbols& symbols) {
+  TypeInfo result = type;
+  bind_dims(result.dims, symbols);
+  if (type.element) result.element = std::make_shared<const TypeInfo>(bound(*type.element, symbols));
+  return result;
+}
+
+// What the symbols stand for, put into every type and every list of known elements.
+void bind_all(Graph& graph, const Symbols& symbols) {
+  for (Value* value : graph.values()) {
+    if (!value->is_constant()) value->set_type(bound(value->type(), symbols));
+    bind_dims(value->contents, symbols);
+  }
+}
+
+void tell(Graph& graph, Told told, const NamedValues& values, Symbols& symbols) {
   if (told == Told::kTypes) return;
   const std::vector<Value*> inputs = graph.inputs();
   for (Value* input : inputs) {
@@ -67,20 +116,23 @@ void tell(Graph& graph, Told told, const NamedValues& values) {
     if (found == values.end() || found->second.is_none()) continue;
     const RtValue& given = found->second;
     const bool is_optional = input->type().kind == TypeInfo::Kind::kOptional;
-    input->set_type(is_optional ? TypeInfo::optional(type_of(given)) : type_of(given));
-    if (told == Told::kNumbers && given.is_tensor() && !is_optional && is_number_like(*input, given))
+    const bool is_number = given.is_tensor() && !is_optional && is_number_like(*input, given);
+    TypeInfo type = type_of(given);
+    if (told == Told::kSymbols && given.is_tensor() && !is_number) type = with_symbols(type, symbols);
+    input->set_type(is_optional ? TypeInfo::optional(type) : type);
+    if (told != Told::kShapes && is_number)
       graph.replace_uses(*input, graph.add_constant(graph.unique_name(input->name()), given.tensor(), given.dtype()));
   }
 }
 
-// Operators whose results have as many elements, or dims, as the data decides.
-bool is_decided_by_data(const Graph& graph) {
+// Operators whose results have as many elements, or dims, as the data decides; the rank of GatherND's by a dim.
+bool is_decided_by_data(const Graph& graph, Told told) {
   static const std::set<std::string> ops = {"NonZero",     "Unique",         "Compress",           "NonMaxSuppression",
                                             "Loop",        "SequenceAt",     "ConcatFromSequence", "SequenceInsert",
                                             "SequenceMap", "SplitToSequence"};
-  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const auto& node) {
-    bool found = ops.contains(node->op());
-    for_each_body(*node, [&](const Graph& body) { found = found || is_decided_by_data(body); });
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const auto& node) {
+    bool found = ops.contains(node->op()) || (told == Told::kSymbols && node->op() == "GatherND");
+    for_each_body(*node, [&](const Graph& body) { found = found || is_decided_by_data(body, told); });
     return found;
   });
 }
@@ -153,8 +205,10 @@ std::string ShapeCount::text() const {
 std::string check_inferred(const Graph& graph, Told told, const NamedValues& values, ShapeCount& count) {
   Graph inferred = graph;
   forget_types(inferred);
-  tell(inferred, told, values);
+  Symbols symbols;
+  tell(inferred, told, values, symbols);
   infer_shapes(inferred);
+  bind_all(inferred, symbols);
   if (told == Told::kNumbers) run_passes(inferred, {"fold_constants", "infer_shapes"});
   for (const auto& [name, actual] : values) {
     const Value* value = inferred.find_value(name);
@@ -168,7 +222,7 @@ std::string check_inferred(const Graph& graph, Told told, const NamedValues& val
     count_type(output->type(), one);
     count.add(one);
     const bool known = told == Told::kNumbers ? one.numbers > 0 : one.no_rank == 0;
-    if (!known && has_known_ranks(inferred) && !is_decided_by_data(graph))
+    if (!known && has_known_ranks(inferred) && !is_decided_by_data(graph, told))
       return concat("'", output->name(), "' is inferred to be no more than ", output->type().text(),
                     told == Told::kNumbers ? " from shapes and numbers" : "");
   }

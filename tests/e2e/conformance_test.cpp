@@ -56,7 +56,7 @@ std::ostream& operator<<(std::ostream& out, const Count& count) {
 
 struct Tally {
   std::map<std::int64_t, Count> by_opset;
-  std::array<ShapeCount, 3> shapes;
+  std::array<ShapeCount, kToldCount> shapes;
   Count total() const {
     Count sum;
     for (const auto& [opset, count] : by_opset) sum.add(count);
@@ -71,7 +71,7 @@ struct Tally {
 void print(const std::string& suite, const Tally& tally) {
   for (const auto& [opset, count] : tally.by_opset)
     std::cout << suite << (opset > 0 ? concat(" opset ", opset) : " of other domains") << ": " << count << "\n";
-  const std::array<const char*, 3> told = {"types", "shapes", "shapes and numbers"};
+  const std::array<const char*, kToldCount> told = {"types", "shapes", "shapes and numbers", "ranks and numbers"};
   for (std::size_t i = 0; i < told.size(); ++i)
     std::cout << suite << ", outputs inferred from the inputs' " << told[i] << ": " << tally.shapes[i].text() << "\n";
   std::cout << suite << ": " << tally.total() << "\n";
