@@ -33,10 +33,21 @@ auto with_progress(const CommonOptions& common, const char* what, Body&& body) {
   return body([&](std::int64_t done, std::int64_t total) { progress.show(done, total); });
 }
 
+// A matrix of integers of 8 bits or fewer is a weight of codes: MatMulInteger's, MatMulNBits'.
+bool has_codes(const Node& node) {
+  for (const Value* input : node.inputs())
+    if (input && input->is_constant() && is_integer(input->dtype()) && bits_of(input->dtype()) <= 8 &&
+        input->rank() >= 2)
+      return true;
+  return false;
+}
+
 Graph load_float_model(const std::string& path, const ImportOptions& options) {
   Graph graph = load_model(path, options);
   for (const auto& node : graph.nodes())
-    QUENCH_CHECK(!entry_of(*node).traits.quantizes, "the model ", path, " is quantized already (", node->where(), ")");
+    QUENCH_CHECK(!entry_of(*node).traits.quantizes && !has_codes(*node), "the model ", path, " is quantized already (",
+                 node->where(), "): quantize the float model that it was made of. 'quench eval', 'run' and 'inspect' ",
+                 "take it as it is, and 'quench verify' one with QuantizeLinear and DequantizeLinear nodes");
   return graph;
 }
 

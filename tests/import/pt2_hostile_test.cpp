@@ -99,7 +99,7 @@ TEST(Pt2Hostile, ManySmallChanges) {
   const std::vector<std::string> words = {
       "0",     "-1",   "2147483648", "9223372036854775807", "1e400", "null", "true", "[]", "{}", "\"x\"", "\"\"",
       "[[1]]", "-0.5", "64"};
-  for (const std::string name : {"conv_net", "shapes", "attention", "grouped"}) {
+  for (const std::string name : {"conv_net", "shapes", "attention", "grouped", "branches", "loops", "indexing"}) {
     const Pt2Copy original(name);
     int refused = 0;
     for (int i = 0; i < 150; ++i) {

@@ -55,7 +55,8 @@ TEST_P(Pt2Archives, GiveWhatTorchGave) {
 
 INSTANTIATE_TEST_SUITE_P(All, Pt2Archives,
                          testing::Values("conv_net", "decomposed", "attention", "norms", "grouped", "shapes", "layouts",
-                                         "gru", "branches", "loops", "indexing", "instances", "functions", "core"),
+                                         "gru", "branches", "loops", "indexing", "instances", "functions", "core",
+                                         "precise"),
                          [](const auto& test) { return test.param; });
 
 TEST(Pt2, NamesNodesAfterTheirModules) {
@@ -97,6 +98,15 @@ TEST(Pt2, NamesTargetAndModuleOfWhatIsNotSupported) {
   EXPECT_NE(message.find("torch.ops.aten.linalg_cholesky.default (in module 'inner.1')"), std::string::npos) << message;
   const Graph graph = import_model(pt2_file("unsupported.pt2"), {.allow_unsupported = true});
   EXPECT_EQ(node_of(graph, "inner.1.linalg_cholesky").op(), "aten.linalg_cholesky.default");
+}
+
+TEST(Pt2, RefusesAutocast) {
+  const std::string message =
+      Pt2Copy("precise")
+          .change(R"({"name":"","arg":{"as_bool":false})", R"({"name":"","arg":{"as_bool":true})")
+          .error();
+  EXPECT_NE(message.find("torch.autocast() is not supported; export the module without it"), std::string::npos)
+      << message;
 }
 
 // An object of a class of its own can do anything: the archive holds no code of it.

@@ -194,6 +194,19 @@ class Functions(nn.Module):
                 F.fold(x.reshape(-1, 4, 36)[:, :, :9], (4, 4), 2), F.hardshrink(x), F.softshrink(x))
 
 
+class Precise(nn.Module):
+    """A part that is kept out of autocast: a graph inside the graph."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        with torch.autocast("cpu", enabled=False):
+            y = self.fc(x.float()) * 2
+        return y.relu()
+
+
 class Unsupported(nn.Module):
     def __init__(self):
         super().__init__()
@@ -300,6 +313,7 @@ def main():
     make("indexing", Indexing(), (image(3, 4, 5), *places), ({0: Dim.AUTO}, None, None), (image(4, 4, 5), *places))
     make("instances", Instances(), (image(3, 3, 4, 4),), batch, (image(2, 3, 4, 4),), decompose=True)
     make("functions", Functions(), (image(3, 4, 6, 6),), batch, (image(2, 4, 6, 6),))
+    make("precise", Precise(), (image(3, 4),), batch, (image(2, 4),))
     make("core", Functions(), (image(3, 4, 6, 6),), batch, (image(2, 4, 6, 6),), decompose=True)
 
 
