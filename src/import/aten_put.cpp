@@ -153,6 +153,9 @@ Values map_slice_scatter(AtenCall& call) {
   Value &x = call.tensor("self"), &source = call.cast(call.tensor("src"), call.dtype());
   const AtenInt start = call.has("start") ? call.dim_integer("start") : AtenInt(0);
   const AtenInt end = call.has("end") ? call.dim_integer("end") : AtenInt(std::numeric_limits<std::int64_t>::max());
+  const bool everything = start.is_number() && start.number == 0 && end.is_number() &&
+                          end.number == std::numeric_limits<std::int64_t>::max() && call.integer("step", 1) == 1;
+  if (everything) return {&source};
   const AtenInt size = call.sizes_of(x).at(static_cast<std::size_t>(call.axis("dim", x.rank(), 0)));
   const auto number = [&](std::int64_t value) { return &call.constant(at::scalar_tensor(value, at::kLong)); };
   Value& limit = call.aux("Squeeze", {&call.shape_value({size})});

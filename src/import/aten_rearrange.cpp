@@ -105,6 +105,27 @@ Values map_col2im(AtenCall& call) {
                      {{"dilations", call.integers("dilation")}, {"pads", pads}, {"strides", call.integers("stride")}})};
 }
 
+// The memory of x, read with other strides. Adaptive pooling is decomposed to a mean and this, which says nothing but
+// how the dims of 1 lie: a mean has just been made, so that its elements lie in order.
+Values map_as_strided(AtenCall& call) {
+  Value& x = self(call);
+  const std::vector<AtenInt> sizes = call.dim_integers("size");
+  const Ints strides = call.integers("stride");
+  bool same = x.producer() && x.producer()->op() == "ReduceMean" && static_cast<int>(sizes.size()) == x.rank() &&
+              strides.size() == sizes.size() && call.integer("storage_offset", 0) == 0;
+  std::int64_t step = 1;
+  for (std::size_t i = sizes.size(); same && i-- > 0;) {
+    const Dim& dim = x.dims()[i];
+    same = sizes[i].dim.certainly_equal(dim) && (strides[i] == step || dim == Dim(1));
+    if (dim.is_number())
+      step *= dim.number();
+    else
+      same = same && i == 0;
+  }
+  QUENCH_CHECK(same, call.where(), ": reading memory with strides of its own has no counterpart");
+  return {&x};
+}
+
 }  // namespace
 
 QUENCH_REGISTER_ATEN("repeat_interleave", map_repeat_interleave, "Unsqueeze, Tile, Reshape")
@@ -115,6 +136,7 @@ QUENCH_REGISTER_ATEN("diagonal", map_diagonal, "Transpose, GatherND")
 QUENCH_REGISTER_ATEN("grid_sampler", map_grid_sampler, "GridSample")
 QUENCH_REGISTER_ATEN("grid_sampler_2d", map_grid_sampler, "GridSample")
 QUENCH_REGISTER_ATEN("grid_sampler_3d", map_grid_sampler, "GridSample")
+QUENCH_REGISTER_ATEN("as_strided", map_as_strided, "the identity")
 QUENCH_REGISTER_ATEN("col2im", map_col2im, "Col2Im")
 
 }  // namespace quench

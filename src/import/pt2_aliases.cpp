@@ -9,8 +9,9 @@ namespace {
 // What is or may be a view of its input. There is no module to compare the graph with, so doubt counts.
 bool may_be_view(const std::string& kind) {
   static const std::set<std::string> kMayBe = {
-      "aten::reshape", "aten::reshape_as", "aten::flatten", "aten::contiguous", "aten::to",      "aten::type_as",
-      "aten::real",    "aten::swapaxes",   "aten::unfold",  "aten::lift_fresh", "aten::detach_", "aten::_unsafe_view"};
+      "aten::reshape", "aten::reshape_as",   "aten::flatten",   "aten::contiguous", "aten::to",
+      "aten::type_as", "aten::real",         "aten::swapaxes",  "aten::unfold",     "aten::lift_fresh",
+      "aten::detach_", "aten::_unsafe_view", "aten::as_strided"};
   return is_view_kind(kind) || kMayBe.contains(kind);
 }
 
@@ -28,6 +29,37 @@ std::string Pt2Aliases::root_of(const std::string& tensor) const {
   return at == roots_.end() ? tensor : at->second;
 }
 
+std::vector<Pt2Aliases::Part> Pt2Aliases::parts_to_root(const std::string& tensor) const {
+  std::vector<Part> parts;
+  std::string at = tensor;
+  for (auto part = parts_.find(at); part != parts_.end(); part = parts_.find(at)) {
+    parts.push_back(part->second);
+    at = part->second.whole;
+  }
+  return at == root_of(tensor) ? parts : std::vector<Part>();
+}
+
+// Only what the write can be carried over to stays readable.
+void Pt2Aliases::note_write(const std::string& tensor) {
+  const std::string root = root_of(tensor);
+  std::set<std::string> fresh{tensor};
+  for (const Part& part : parts_to_root(tensor)) fresh.insert(part.whole);
+  for (const std::string& view : views_[root]) stale_.insert(view);
+  stale_.insert(root);
+  for (const std::string& name : fresh) stale_.erase(name);
+}
+
+void Pt2Aliases::note_results(const Pt2Node& node, const std::string& kind, const std::string& whole) {
+  static const std::set<std::string> kSame = {"aten::alias", "aten::detach", "aten::lift_fresh"};
+  const bool same = is_in_place_kind(kind) || kSame.contains(kind);
+  for (const Pt2Arg& output : node.outputs)
+    for (const std::string& tensor : tensors_of(output.items)) {
+      roots_[tensor] = root_of(whole);
+      views_[roots_[tensor]].push_back(tensor);
+      if (same || kind == "aten::slice" || kind == "aten::select") parts_[tensor] = {whole, same ? nullptr : &node};
+    }
+}
+
 void Pt2Aliases::check(const Pt2Node& node, const std::string& kind, const std::string& where) {
   std::vector<std::string> inputs;
   for (const auto& [name, arg] : node.inputs)
@@ -37,20 +69,13 @@ void Pt2Aliases::check(const Pt2Node& node, const std::string& kind, const std::
                  " reads a view of a tensor that an in-place operator has changed since; make the change out of place");
   const bool writes = is_in_place_kind(kind) && kind != "aten::detach_";  // that one changes no element
   if (inputs.empty() || (!writes && !may_be_view(kind))) return;
-  const std::string root = root_of(inputs[0]);
   if (writes) {
-    const auto state = state_.find(root);
+    const auto state = state_.find(root_of(inputs[0]));
     QUENCH_CHECK(state == state_.end(), where, " writes to '", state->second,
                  "', and a graph keeps no such state; export the module in evaluation mode");
-    for (const std::string& view : views_[root]) stale_.insert(view);
-    if (root != inputs[0]) stale_.insert(root);
-    stale_.erase(inputs[0]);
+    note_write(inputs[0]);
   }
-  for (const Pt2Arg& output : node.outputs)
-    for (const std::string& tensor : tensors_of(output.items)) {
-      roots_[tensor] = root;
-      views_[root].push_back(tensor);
-    }
+  note_results(node, kind, inputs[0]);
 }
 
 }  // namespace quench

@@ -147,13 +147,28 @@ void Pt2Calls::take(const std::string& name, Value* value) {
   if (value->producer()) value->set_type(merge_types(value->type(), values.type_of(name), name));
 }
 
-// relu_(x): from here on x is the result.
+// relu_(x): from here on x is the result, and so is its part of what x is a part of.
 void Pt2Calls::rebind(const Pt2Node& node) {
   const std::vector<std::string> results = result_names(node);
   const std::vector<Pt2Item>& written = node.inputs.at(0).second.items;
   const bool plain = written.size() == 1 && written[0].kind == Kind::kTensor && results.size() == 1;
   QUENCH_CHECK(plain, "writes to other than one tensor in place");
-  values.rebind(written[0].text, values.tensor(results[0]));
+  Value* value = &values.tensor(results[0]);
+  values.rebind(written[0].text, *value);
+  for (const Pt2Aliases::Part& part : aliases.parts_to_root(written[0].text)) {
+    if (part.node) value = &written_into(part, *value);
+    values.rebind(part.whole, *value);
+  }
+}
+
+// The whole with its part replaced: the part's slice or select, the other way round.
+Value& Pt2Calls::written_into(const Pt2Aliases::Part& part, Value& value) {
+  const std::string kind = plain_kind(kind_of_target(part.node->target)) + "_scatter";
+  AtenCall call = call_of(*part.node, kind);
+  for (const auto& [name, arg] : part.node->inputs) call.args[name] = values.argument(arg);
+  call.args["src"] = &value;
+  call.outputs.push_back(values.type_of(part.whole));
+  return *map_aten_call(call).at(0);
 }
 
 Value& Pt2Calls::condition(const std::string& name, const Pt2Node& asked_by) {

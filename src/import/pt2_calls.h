@@ -43,6 +43,7 @@ class Pt2Calls {
   Values opaque(const Pt2Node& node, const std::string& name, const Values& inputs);
   void take(const std::string& name, Value* value);
   void rebind(const Pt2Node& node);
+  Value& written_into(const Pt2Aliases::Part& part, Value& value);
 
   const Pt2Program& program_;
   Graph& graph_;

@@ -207,6 +207,20 @@ class Precise(nn.Module):
         return y.relu()
 
 
+class Parts(nn.Module):
+    """Writes to parts of a tensor: the tensor is read, not the part."""
+
+    def forward(self, x):
+        mask = torch.zeros(4, 6)
+        for i, rows in enumerate((slice(0, -2), slice(-2, None))):
+            for j, columns in enumerate((slice(0, 1), slice(1, 5, 2))):
+                mask[rows, columns] = 1.0 + i + 2 * j
+        y = x + mask
+        y[:, 1].mul_(2).relu_()
+        y[:, :, -1] = x[:, :, 0]
+        return y, y.mean(2)
+
+
 class Unsupported(nn.Module):
     def __init__(self):
         super().__init__()
@@ -314,6 +328,7 @@ def main():
     make("instances", Instances(), (image(3, 3, 4, 4),), batch, (image(2, 3, 4, 4),), decompose=True)
     make("functions", Functions(), (image(3, 4, 6, 6),), batch, (image(2, 4, 6, 6),))
     make("precise", Precise(), (image(3, 4),), batch, (image(2, 4),))
+    make("parts", Parts(), (image(3, 4, 6),), batch, (image(2, 4, 6),))
     make("core", Functions(), (image(3, 4, 6, 6),), batch, (image(2, 4, 6, 6),), decompose=True)
 
 
