@@ -1,6 +1,7 @@
 // Functions of LibTorch that ONNX has no operator for, composed of those that it has.
 #include <ATen/ATen.h>
 
+#include <limits>
 #include <numbers>
 
 #include "import/aten.h"
@@ -62,23 +63,63 @@ Values map_atan2(AtenCall& call) {
   return {&call.make("Add", {&call.aux("Atan", {&slope}), &turn})};
 }
 
-Value& magnitude(AtenCall& call, double order, Value& x, const std::vector<std::int64_t>& axes) {
-  QUENCH_CHECK(order == 1.0 || order == 2.0, call.where(), ": only the distances 1 and 2, not ", order);
-  return call.make(order == 1.0 ? "ReduceL1" : "ReduceL2", {&x, &call.integers_constant(axes)},
-                   {{"keepdims", std::int64_t{0}}});
-}
-
-// Of every row of x1 to every row of x2.
-Values map_cdist(AtenCall& call) {
-  Value& left = call.aux("Unsqueeze", {&call.tensor("x1"), &call.integers_constant({-2})});
-  Value& right = call.aux("Unsqueeze", {&call.tensor("x2"), &call.integers_constant({-3})});
-  return {&magnitude(call, call.real("p", 2.0), call.aux("Sub", {&left, &right}), {-1})};
-}
-
 Values map_shrink(AtenCall& call) {
   const double lambda = call.real("lambd", 0.5);
   return {&call.make("Shrink", {&call.tensor("self")},
                      {{"lambd", lambda}, {"bias", call.kind() == "softshrink" ? lambda : 0.0}})};
+}
+
+Values map_hypot(AtenCall& call) {
+  Value &a = call.operand("self", call.dtype()), &b = call.operand("other", call.dtype());
+  return {&call.make("Sqrt", {&call.aux("Add", {&call.aux("Mul", {&a, &a}), &call.aux("Mul", {&b, &b})})})};
+}
+
+// max + log(1 + exp(-|a - b|)), which overflows nowhere.
+Values map_logaddexp(AtenCall& call) {
+  Value &a = call.operand("self", call.dtype()), &b = call.operand("other", call.dtype());
+  Value& distance = call.aux("Abs", {&call.aux("Sub", {&a, &b})});
+  Value& rest = call.aux("Softplus", {&call.aux("Neg", {&distance})});
+  return {&call.make("Add", {&call.aux("Max", {&a, &b}), &rest})};
+}
+
+// log(x / (1 - x))
+Values map_logit(AtenCall& call) {
+  Value *x = &call.cast(call.tensor("self"), call.dtype()), &one = call.scalar(1.0, call.dtype());
+  if (const double eps = call.real("eps", -1.0); eps >= 0.0)
+    x = &call.aux("Clip", {x, &call.scalar(eps, call.dtype()), &call.scalar(1.0 - eps, call.dtype())});
+  return {&call.make("Log", {&call.aux("Div", {x, &call.aux("Sub", {&one, x})})})};
+}
+
+Values map_nan_to_num(AtenCall& call) {
+  Value& x = call.tensor("self");
+  if (!is_floating(x.dtype())) return {&x};
+  QUENCH_CHECK(x.dtype() == DType::kFloat || call.has("posinf"), call.where(), ": only of float without limits given");
+  const double most = std::numeric_limits<float>::max();
+  Value& numbers = call.aux("Where", {&call.aux("IsNaN", {&x}), &call.scalar(call.real("nan", 0.0), x.dtype()), &x});
+  const auto replaced = [&](Value& value, bool high, double limit) -> Value& {
+    Value& infinite = call.aux("IsInf", {&value},
+                               {{"detect_positive", std::int64_t{high}}, {"detect_negative", std::int64_t{!high}}});
+    return call.make("Where", {&infinite, &call.scalar(limit, x.dtype()), &value});
+  };
+  Value& bounded = replaced(numbers, true, call.real("posinf", most));
+  return {&replaced(bounded, false, call.real("neginf", -most))};
+}
+
+Values map_frac(AtenCall& call) { return {&call.make("Sub", {&call.tensor("self"), map_trunc(call).at(0)})}; }
+
+Values map_sgn(AtenCall& call) { return {&call.make("Sign", {&call.tensor("self")})}; }
+
+// In evaluation the slope is the middle of those that training draws from.
+Values map_rrelu(AtenCall& call) {
+  QUENCH_CHECK(!call.flag("training"), call.where(), ": training has no counterpart");
+  const double slope = (call.real("lower", 0.125) + call.real("upper", 1.0 / 3)) / 2;
+  return {&call.make("LeakyRelu", {&call.tensor("self")}, {{"alpha", slope}})};
+}
+
+// Whole channels: the identity outside of training.
+Values map_channel_dropout(AtenCall& call) {
+  QUENCH_CHECK(!call.flag("train"), call.where(), ": dropping whole channels in training has no counterpart");
+  return {&call.tensor(call.has("input") ? "input" : "self")};
 }
 
 }  // namespace
@@ -92,8 +133,15 @@ QUENCH_REGISTER_ATEN("erfc", map_erfc, "Erf, Sub")
 QUENCH_REGISTER_ATEN("trunc", map_trunc, "Abs, Floor, Sign, Mul")
 QUENCH_REGISTER_ATEN("isfinite", map_isfinite, "IsNaN, IsInf, Or, Not")
 QUENCH_REGISTER_ATEN("atan2", map_atan2, "Div, Atan, Where, Add")
-QUENCH_REGISTER_ATEN("_cdist_forward", map_cdist, "Sub, ReduceL1, ReduceL2")
-QUENCH_REGISTER_ATEN("cdist", map_cdist, "Sub, ReduceL1, ReduceL2")
+QUENCH_REGISTER_ATEN("hypot", map_hypot, "Mul, Add, Sqrt")
+QUENCH_REGISTER_ATEN("logaddexp", map_logaddexp, "Max, Softplus, Add")
+QUENCH_REGISTER_ATEN("logit", map_logit, "Clip, Sub, Div, Log")
+QUENCH_REGISTER_ATEN("nan_to_num", map_nan_to_num, "IsNaN, IsInf, Where")
+QUENCH_REGISTER_ATEN("frac", map_frac, "Floor, Sub")
+QUENCH_REGISTER_ATEN("sgn", map_sgn, "Sign")
+QUENCH_REGISTER_ATEN("rrelu", map_rrelu, "LeakyRelu")
+QUENCH_REGISTER_ATEN("feature_dropout", map_channel_dropout, "the identity")
+QUENCH_REGISTER_ATEN("alpha_dropout", map_channel_dropout, "the identity")
 QUENCH_REGISTER_ATEN("hardshrink", map_shrink, "Shrink")
 QUENCH_REGISTER_ATEN("softshrink", map_shrink, "Shrink")
 

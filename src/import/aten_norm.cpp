@@ -101,12 +101,27 @@ Values map_instance_norm(AtenCall& call) {
                      {{"epsilon", call.real("eps", 1e-5)}})};
 }
 
+// g * v / |v|, the length taken over all axes but one.
+Values map_weight_norm(AtenCall& call) {
+  Value& v = call.tensor("v");
+  const int axis = call.axis("dim", v.rank(), 0);
+  std::vector<std::int64_t> others;
+  for (int i = 0; i < v.rank(); ++i)
+    if (i != axis) others.push_back(i);
+  Value& length = call.aux("ReduceL2", {&v, &call.integers_constant(others)}, {{"keepdims", std::int64_t{1}}});
+  Value& factor = call.aux("Div", {&call.tensor("g"), &length});
+  Value& weight = call.make("Mul", {&v, &factor});
+  return {&weight, nullptr};
+}
+
 }  // namespace
 
 QUENCH_REGISTER_ATEN_LAYER("batch_norm", map_batch_norm, "BatchNormalization")
 QUENCH_REGISTER_ATEN_LAYER("_native_batch_norm_legit_no_training", map_batch_norm, "BatchNormalization")
 QUENCH_REGISTER_ATEN_LAYER("_native_batch_norm_legit", map_batch_norm_by_batch,
                            "BatchNormalization, InstanceNormalization")
+QUENCH_REGISTER_ATEN("_weight_norm", map_weight_norm, "ReduceL2, Div, Mul")
+QUENCH_REGISTER_ATEN("_weight_norm_interface", map_weight_norm, "ReduceL2, Div, Mul")
 QUENCH_REGISTER_ATEN_LAYER("layer_norm", map_layer_norm, "LayerNormalization")
 QUENCH_REGISTER_ATEN_LAYER("native_layer_norm", map_layer_norm, "LayerNormalization")
 QUENCH_REGISTER_ATEN_LAYER("native_group_norm", map_group_norm, "GroupNormalization")

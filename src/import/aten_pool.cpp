@@ -1,6 +1,9 @@
 // Pooling of LibTorch -> MaxPool, AveragePool, GlobalAveragePool, GlobalMaxPool.
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
+#include "graph/tensor_types.h"
 #include "import/aten.h"
 #include "quench/error.h"
 
@@ -54,15 +57,51 @@ Values map_avg_pool(AtenCall& call) {
   return {&call.make("AveragePool", {&pooled_input(call)}, attrs)};
 }
 
-// Windows of one size that do not overlap, where the sizes divide; else there is no counterpart.
+// Means over windows of different sizes, window i from floor(i n / m) to ceil((i + 1) n / m): a product with the matrix
+// [n, m] of their weights.
+at::Tensor window_means(std::int64_t n, std::int64_t m) {
+  at::Tensor weights = at::zeros({n, m});
+  for (std::int64_t i = 0; i < m; ++i) {
+    const std::int64_t begin = i * n / m, end = ((i + 1) * n + m - 1) / m;
+    weights.narrow(0, begin, end - begin).select(1, i).fill_(1.0 / static_cast<double>(end - begin));
+  }
+  return weights;
+}
+
+Value& window_weights(AtenCall& call, const Dim& dim, std::int64_t size) {
+  QUENCH_CHECK(dim.is_number() && size > 0, call.where(), ": from size ", dim.text(), " to ", size,
+               " needs windows that vary, which have no counterpart");
+  return call.constant(window_means(dim.number(), size).to(scalar_type_of(call.dtype())));
+}
+
+Value& uneven_average(AtenCall& call, Value& x, const Ints& sizes) {
+  QUENCH_CHECK(sizes.size() <= 2, call.where(), ": windows of different sizes in ", sizes.size(),
+               " dims have no counterpart");
+  const Dims& dims = x.dims();
+  Value& across = call.make("MatMul", {&x, &window_weights(call, dims.back(), sizes.back())});
+  if (sizes.size() == 1) return across;
+  Value& down = call.transpose(window_weights(call, dims[2], sizes[0]), {1, 0});
+  return call.make("MatMul", {&down, &across});
+}
+
+bool divides(const Value& x, const Ints& sizes) {
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const Dim& dim = x.dims()[i + 2];
+    if (!dim.is_number() || sizes[i] <= 0 || dim.number() % sizes[i] != 0) return false;
+  }
+  return true;
+}
+
+// Windows of one size that do not overlap, where the sizes divide.
 Values map_adaptive_pool(AtenCall& call) {
   check_batched(call);
   const bool average = call.kind().find("avg") != std::string::npos;
   Value& x = pooled_input(call);
   const Ints sizes = call.integers("output_size");
-  if (sizes == Ints(sizes.size(), 1)) {
+  if (std::all_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size == 1; })) {
     return {&call.make(average ? "GlobalAveragePool" : "GlobalMaxPool", {&x}), nullptr};
   }
+  if (average && !divides(x, sizes)) return {&uneven_average(call, x, sizes)};
   Ints kernel;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const Dim& dim = x.dims()[i + 2];

@@ -1,6 +1,7 @@
 // Reductions of LibTorch -> ReduceMean, ReduceSum, ReduceMax, ArgMax, TopK, CumSum.
 #include <ATen/ATen.h>
 
+#include <limits>
 #include <numeric>
 
 #include "import/aten.h"
@@ -67,9 +68,11 @@ Values map_sort(AtenCall& call) {
   return {&node.output(0), &node.output(1)};
 }
 
+Values map_argsort(AtenCall& call) { return {map_sort(call).at(1)}; }
+
 Values map_cumsum(AtenCall& call) {
   Value& axis = call.constant(at::scalar_tensor(call.axis("dim", self(call).rank()), at::kLong));
-  return {&call.make("CumSum", {&call.cast(self(call), call.dtype()), &axis})};
+  return {&call.make(call.kind() == "cumsum" ? "CumSum" : "CumProd", {&call.cast(self(call), call.dtype()), &axis})};
 }
 
 // The mean of squared distances, times n / (n - correction).
@@ -97,9 +100,19 @@ Value& variance(AtenCall& call, bool main) {
 Values map_var(AtenCall& call) { return {&variance(call, true)}; }
 Values map_std(AtenCall& call) { return {&call.make("Sqrt", {&variance(call, false)})}; }
 
+Values map_var_mean(AtenCall& call) {
+  Value& variances = variance(call, true);
+  Value& spread = call.kind() == "std_mean" ? call.aux("Sqrt", {&variances}) : variances;
+  return {&spread, &reduce(call, "ReduceMean", self(call), false)};
+}
+
 Values map_norm(AtenCall& call) {
   const double order = call.real(call.args.contains("ord") ? "ord" : "p", 2.0);
-  QUENCH_CHECK(order == 1.0 || order == 2.0, call.where(), ": only the norms 1 and 2, not ", order);
+  const bool of_matrix = call.kind() == "linalg_norm" && call.has("ord") && call.integers("dim").size() != 1;
+  QUENCH_CHECK(!of_matrix, call.where(), ": norms of matrices have no counterpart");
+  if (order == std::numeric_limits<double>::infinity())
+    return {&reduce(call, "ReduceMax", call.aux("Abs", {&self(call)}))};
+  QUENCH_CHECK(order == 1.0 || order == 2.0, call.where(), ": only the norms 1, 2 and infinity, not ", order);
   return {&reduce(call, order == 1.0 ? "ReduceL1" : "ReduceL2", self(call))};
 }
 
@@ -124,9 +137,14 @@ QUENCH_REGISTER_ATEN("argmin", map_argmax, "ArgMin")
 QUENCH_REGISTER_ATEN("topk", map_topk, "TopK")
 QUENCH_REGISTER_ATEN("sort", map_sort, "TopK")
 QUENCH_REGISTER_ATEN("cumsum", map_cumsum, "CumSum")
+QUENCH_REGISTER_ATEN("cumprod", map_cumsum, "CumProd")
+QUENCH_REGISTER_ATEN("argsort", map_argsort, "TopK")
+QUENCH_REGISTER_ATEN("var_mean", map_var_mean, "ReduceMean, Mul")
+QUENCH_REGISTER_ATEN("std_mean", map_var_mean, "ReduceMean, Mul, Sqrt")
 QUENCH_REGISTER_ATEN("var", map_var, "ReduceMean, Mul")
 QUENCH_REGISTER_ATEN("std", map_std, "ReduceMean, Mul, Sqrt")
 QUENCH_REGISTER_ATEN("norm", map_norm, "ReduceL1, ReduceL2")
+QUENCH_REGISTER_ATEN("linalg_norm", map_norm, "ReduceL2")
 QUENCH_REGISTER_ATEN("linalg_vector_norm", map_norm, "ReduceL1, ReduceL2")
 QUENCH_REGISTER_ATEN("any", map_any_all, "ReduceMax")
 QUENCH_REGISTER_ATEN("all", map_any_all, "ReduceMin")

@@ -58,6 +58,13 @@ Values map_upsample_nearest(AtenCall& call) {
                          {"nearest_mode", std::string("floor")}})};
 }
 
+// The source position of a pixel's middle.
+Values map_upsample_nearest_exact(AtenCall& call) {
+  return {&resize(call, {{"mode", std::string("nearest")},
+                         {"coordinate_transformation_mode", std::string("half_pixel")},
+                         {"nearest_mode", std::string("round_prefer_ceil")}})};
+}
+
 Values map_upsample_linear(AtenCall& call) {
   const bool cubic = call.kind().find("bicubic") != std::string::npos;
   const bool corners = call.flag("align_corners");
@@ -85,6 +92,9 @@ QUENCH_REGISTER_ATEN("replication_pad3d", map_replication_pad, "Pad")
 QUENCH_REGISTER_ATEN("upsample_nearest1d", map_upsample_nearest, "Resize")
 QUENCH_REGISTER_ATEN("upsample_nearest2d", map_upsample_nearest, "Resize")
 QUENCH_REGISTER_ATEN("upsample_nearest3d", map_upsample_nearest, "Resize")
+QUENCH_REGISTER_ATEN("_upsample_nearest_exact1d", map_upsample_nearest_exact, "Resize")
+QUENCH_REGISTER_ATEN("_upsample_nearest_exact2d", map_upsample_nearest_exact, "Resize")
+QUENCH_REGISTER_ATEN("_upsample_nearest_exact3d", map_upsample_nearest_exact, "Resize")
 QUENCH_REGISTER_ATEN("upsample_linear1d", map_upsample_linear, "Resize")
 QUENCH_REGISTER_ATEN("upsample_bilinear2d", map_upsample_linear, "Resize")
 QUENCH_REGISTER_ATEN("upsample_trilinear3d", map_upsample_linear, "Resize")

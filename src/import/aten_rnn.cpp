@@ -1,4 +1,4 @@
-// lstm and gru -> one LSTM or GRU node a layer. LibTorch orders the gates otherwise, so the module's own
+// lstm, gru and rnn -> one LSTM, GRU or RNN node a layer. LibTorch orders the gates otherwise, so the module's own
 // weights are split and joined again by nodes: they stay shared and trainable.
 #include <ATen/ATen.h>
 
@@ -18,12 +18,14 @@ struct Recurrence {
 };
 
 Recurrence recurrence_of(const std::string& kind) {
-  if (kind == "lstm") return {"LSTM", {0, 3, 1, 2}, 2, {}};                  // i f g o -> i o f c
+  if (kind == "lstm") return {"LSTM", {0, 3, 1, 2}, 2, {}};  // i f g o -> i o f c
+  if (kind != "gru") return {"RNN", {0}, 1, {}};
   return {"GRU", {1, 0, 2}, 1, {{"linear_before_reset", std::int64_t{1}}}};  // r z n -> z r h
 }
 
 // Gates along axis 0, in ONNX's order.
 Value& reorder(AtenCall& call, Value& weight, const Ints& order) {
+  if (order.size() == 1) return weight;
   Node& split = call.graph().add("Split", call.graph().unique_name(concat(weight.name(), ".gates")), {&weight},
                                  static_cast<int>(order.size()));
   split.attrs = {{"axis", std::int64_t{0}}, {"num_outputs", static_cast<std::int64_t>(order.size())}};
@@ -72,6 +74,7 @@ class RnnMapper {
     Attrs attrs = recurrence_.attrs;
     attrs["hidden_size"] = hidden_size();
     if (directions_ == 2) attrs["direction"] = std::string("bidirectional");
+    if (call_.kind() == "rnn_relu") attrs["activations"] = std::vector<std::string>(directions_, "Relu");
     Node& node = call_.make_node(recurrence_.op, inputs, 1 + recurrence_.states, attrs);
     for (std::size_t i = 0; i < finals.size(); ++i) finals[i].push_back(&node.output(static_cast<int>(i) + 1));
     Value& turned = call_.transpose(node.output(0), {0, 2, 1, 3});
@@ -131,5 +134,7 @@ Values map_rnn(AtenCall& call) {
 
 QUENCH_REGISTER_ATEN_LAYER("lstm", map_rnn, "LSTM")
 QUENCH_REGISTER_ATEN_LAYER("gru", map_rnn, "GRU")
+QUENCH_REGISTER_ATEN_LAYER("rnn_tanh", map_rnn, "RNN")
+QUENCH_REGISTER_ATEN_LAYER("rnn_relu", map_rnn, "RNN")
 
 }  // namespace quench

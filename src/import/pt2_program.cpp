@@ -1,7 +1,9 @@
 #include "import/pt2_program.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "import/pt2_arguments.h"
 #include "import/pt2_json.h"
@@ -190,6 +192,20 @@ void read_graph(const json& graph, const Renaming& names, Pt2Program& program) {
   }
 }
 
+// Numbers that are drawn and not read: of layers that training drops at random.
+void drop_unused_draws(Pt2Program& program) {
+  std::set<std::string> used;
+  for (const Pt2Item& item : program.outputs) used.insert(item.text);
+  for (const Pt2Node& node : program.nodes)
+    for (const auto& [name, arg] : node.inputs)
+      for (const Pt2Item& item : arg.items) used.insert(item.text);
+  std::erase_if(program.nodes, [&](const Pt2Node& node) {
+    const std::vector<Pt2Item> results = items_of(node.outputs);
+    return node.target.starts_with("torch.ops.aten.rand") &&
+           std::none_of(results.begin(), results.end(), [&](const Pt2Item& item) { return used.contains(item.text); });
+  });
+}
+
 Pt2Program read_body(const json& graph) {
   Pt2Program body;
   read_graph(graph, {}, body);
@@ -199,6 +215,7 @@ Pt2Program read_body(const json& graph) {
     body.inputs.push_back(std::move(input));
   }
   body.outputs = items_of(array_member(graph, "outputs"));
+  drop_unused_draws(body);
   return body;
 }
 
@@ -215,6 +232,7 @@ Pt2Program read_pt2_program(const std::string& text, const std::string& what) {
   const json& signature = object_member(module, "signature");
   for (const json& input : array_member(signature, "input_specs")) program.inputs.push_back(read_input(input));
   for (const json& output : array_member(signature, "output_specs")) read_output(output, program.outputs);
+  drop_unused_draws(program);
   return program;
 }
 

@@ -8,6 +8,8 @@
 #include <torch/nn/modules/normalization.h>
 #include <torch/nn/modules/rnn.h>
 
+#include <limits>
+
 #include "quench/error.h"
 #include "quench/executor.h"
 #include "quench/torch.h"
@@ -66,6 +68,8 @@ const Case kCases[] = {
     {"avg_pool2d", [](T x) { return at::avg_pool2d(x, 3, 2, 1, false, false); }},
     {"adaptive_avg_pool2d_1", [](T x) { return at::adaptive_avg_pool2d(x, {1, 1}); }},
     {"adaptive_avg_pool2d_3", [](T x) { return at::adaptive_avg_pool2d(x, {3, 2}); }},
+    {"adaptive_avg_pool2d_uneven", [](T x) { return at::adaptive_avg_pool2d(x, {4, 5}); }},
+    {"adaptive_avg_pool1d_uneven", [](T x) { return at::adaptive_avg_pool1d(x.select(1, 0), {4}); }},
     {"adaptive_max_pool2d", [](T x) { return std::get<0>(at::adaptive_max_pool2d(x, {1, 1})); }},
     {"relu6", [](T x) { return at::relu6(x * 8); }},
     {"hardtanh", [](T x) { return at::hardtanh(x, -0.5, 0.7); }},
@@ -134,6 +138,26 @@ const Case kCases[] = {
     {"einsum", [](T x) { return at::einsum("nchw,nkhw->nck", {x, x}); }},
     {"tril", [](T x) { return x.tril() + x.triu(1); }},
     {"roll_flip", [](T x) { return x.roll({2, -1}, {2, 3}) + x.flip({1}); }},
+    {"index_two", [](T x) { auto i = torch::tensor({2, 0}, at::kLong); return x.index({at::indexing::Slice(), i, i + 1}) + x.index({at::indexing::Slice(), i, at::indexing::Slice(), i}).transpose(0, 1); }},
+    {"index_put", [](T x) { auto i = torch::tensor({2, 0}, at::kLong); return x.index_put({std::nullopt, i, i}, x.select(1, 0).narrow(1, 0, 2) * 3) + x.index_put({std::nullopt, i}, x.narrow(1, 0, 2), true); }},
+    {"slice_scatter", [](T x) { return x.slice_scatter(x.narrow(2, 0, 2) * 3, 2, 1, -1, 2) + x.select_scatter(x.select(1, 0) * 2, 1, -1); }},
+    {"scatter_reduce", [](T x) { return x.scatter_reduce(1, at::zeros({1, 2, 6, 6}, at::kLong), x.narrow(1, 0, 2), "amax"); }},
+    {"angles", [](T x) { return at::atan2(x, x.flip({1})) + x.abs().log10() + x.exp2() + x.erfc() + at::hypot(x, x + 1) + x.asinh(); }},
+    {"truncation", [](T x) { return (x * 3).trunc() + (x * 3).frac() + x.sgn() + at::nan_to_num(x.log(), 0.5, 2.0, -2.0); }},
+    {"bits", [](T x) { auto w = (x * 8).to(at::kInt); return (w & 5) + (w | 2) + (w ^ 3) + ~w; }},
+    {"logits", [](T x) { return at::logit(x.sigmoid(), 1e-6) + at::logaddexp(x, x * 2) + at::rrelu(x) + at::hardshrink(x) + at::softshrink(x); }},
+    {"distances", [](T x) { return at::cosine_similarity(x, x.flip({3}), 3) + at::pairwise_distance(x, x.flip({2})) + at::cdist(x, x).sum(3) + at::linalg_vector_norm(x, std::numeric_limits<double>::infinity(), {3}); }},
+    {"differences", [](T x) { return x.diff(1, 2).cumprod(3) + x.argsort(std::int64_t{2}).diff(1, 2); }},
+    {"moments", [](T x) { auto [v, m] = at::var_mean(x, at::IntArrayRef{1}); auto [s, n] = at::std_mean(x, at::IntArrayRef{1}); return v + m + s + n; }},
+    {"diagonal", [](T x) { return x.diagonal(1, 2, 3) + x.diagonal(-1, 3, 2) + x.unfold(3, 5, 1).mean({2, 3}); }},
+    {"interleave", [](T x) { return x.repeat_interleave(2, 1) + at::channel_shuffle(at::cat({x, x * 2}, 1), 4); }},
+    {"pixel_unshuffle", [](T x) { return at::pixel_unshuffle(x, 2); }},
+    {"im2col", [](T x) { return at::im2col(x, {3, 2}, {1, 2}, {1, 0}, {2, 1}); }},
+    {"col2im", [](T x) { return at::col2im(x.flatten(2).narrow(2, 0, 9), {4, 4}, {2, 2}, {1, 1}, {0, 0}, {1, 1}); }},
+    {"grid_sampler", [](T x) { return at::grid_sampler(x, at::stack({x.select(1, 0), x.select(1, 1)}, -1), 0, 0, false); }},
+    {"nearest_exact", [](T x) { return at::_upsample_nearest_exact2d(x, {9, 4}); }},
+    {"weight_norm", [](T x) { return at::conv2d(x, at::_weight_norm(kWeight, at::ones({8, 1, 1, 1}), 0)); }},
+    {"lists", [](T x) { auto g = at::meshgrid({x.select(0, 0).flatten(), at::arange(3, at::kFloat)}, "ij"); return at::hstack({x.flatten(1), x.flatten(1)}) + (g[0] + g[1]).sum(); }},
     {"pixel_shuffle", [](T x) { return at::pixel_shuffle(x, 2); }},
 };
 // clang-format on
@@ -185,6 +209,7 @@ void expect_recurrence(const char* op) {
 }
 
 TEST(FromModule, TakesLstm) { expect_recurrence<torch::nn::LSTM, torch::nn::LSTMOptions>("LSTM"); }
+TEST(FromModule, TakesRnn) { expect_recurrence<torch::nn::RNN, torch::nn::RNNOptions>("RNN"); }
 TEST(FromModule, TakesGru) { expect_recurrence<torch::nn::GRU, torch::nn::GRUOptions>("GRU"); }
 
 }  // namespace
