@@ -216,7 +216,7 @@ Turn record_turn(const jit::Node& node, const Stack& inputs, const Leaves& state
   const InBlock in_block(body);
   const Stack results =
       run(*node.blocks()[0], first_turn({inputs.begin() + 2, inputs.end()}, turn, body, first), BlockRun::kRecorded);
-  turn.results.assign(results.begin() + 1, results.end());
+  turn.results = in_form_of({results.begin() + 1, results.end()}, {inputs.begin() + 2, inputs.end()});
   turn.after = leaves_of(turn.results);
   body.registerOutput(jit::tracer::getValueTrace(number_tensor(results[0])));
   return turn;
@@ -230,7 +230,7 @@ bool carry_changed(const jit::Node& node, Leaves& states, const Leaves& after) {
   bool changed = false;
   for (std::size_t i = 0; i < states.size(); ++i) {
     Leaf& state = states[i];
-    if (state.recorded || same(state.value, after[i].value)) continue;
+    if (state.recorded || is_unset(after[i].value) || same(state.value, after[i].value)) continue;
     const bool starts = is_number(state.value) || is_unset(state.value);
     QUENCH_CHECK(starts && (is_tensor(after[i].value) || is_number(after[i].value)),
                  "a loop that hangs on data makes a ", after[i].value.tagKind(), " of a ", state.value.tagKind(),
