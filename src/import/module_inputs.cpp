@@ -100,4 +100,21 @@ std::vector<at::Tensor> ModuleInputs::random(int trace, bool mirrored) const {
   return result;
 }
 
+std::vector<at::Tensor> ModuleInputs::smallest() const {
+  at::Generator generator = at::detail::createCPUGenerator(42);
+  std::vector<at::Tensor> result;
+  bool smaller = false;
+  for (std::size_t i = 0; i < examples_.size(); ++i) {
+    const at::Tensor& example = *examples_[i].tensor;
+    std::vector<std::int64_t> sizes = example.sizes().vec();
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
+      if (!(*types_[i].dims)[d].is_symbol()) continue;
+      smaller = smaller || sizes[d] > 1;
+      sizes[d] = 1;
+    }
+    result.push_back(random_like(example, sizes, generator, false));
+  }
+  return smaller ? result : std::vector<at::Tensor>();
+}
+
 }  // namespace quench

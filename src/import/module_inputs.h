@@ -24,6 +24,8 @@ class ModuleInputs {
   // Random inputs of that trace's sizes, within the range of the examples. Mirrored in that range with
   // `mirrored`: what depends on a sign or a threshold goes the other way in one of the two.
   std::vector<at::Tensor> random(int trace, bool mirrored) const;
+  // Random inputs whose free dims are 1; none where those of the examples are.
+  std::vector<at::Tensor> smallest() const;
 
  private:
   std::vector<std::int64_t> factors(std::size_t input, int trace) const;

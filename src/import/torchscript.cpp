@@ -100,13 +100,14 @@ Graph trace_program(const std::string& path, const ImportOptions& options) {
     if (results.names.size() == results.tensors.size()) import.output_names = results.names;
     return results.tensors;
   };
-  for (;;) {
+  const std::int64_t batch = examples[0].dim() > 0 ? examples[0].size(0) : 1;
+  for (;;) {  // what differs between batch sizes stays in the trace when all is traced once more
     program.forget_runs();
     try {
-      return import_module(state, forward, examples, import);
+      Graph graph = import_module(state, forward, examples, import);
+      if (!program.keep_what_may_flip(batch)) return graph;
     } catch (const Error&) {
-      // Loops that turned more often for larger batches stay loops, and all is traced once more.
-      if (!program.keep_varying_loops()) throw;
+      if (!program.keep_what_varies()) throw;
     }
   }
 }

@@ -66,8 +66,8 @@ struct RecordedBlock {
 
 class Interpreter {
  public:
-  Interpreter(const jit::Graph& graph, const ScriptLoops& kept, TripCounts& counts)
-      : graph_(graph), kept_(kept), counts_(counts) {}
+  Interpreter(const jit::Graph& graph, const ScriptNodes& kept, SeenNumbers& seen)
+      : graph_(graph), kept_(kept), seen_(seen) {}
 
   Stack run(const Stack& inputs) {
     find_last_uses(*graph_.block(), last_uses_);
@@ -168,7 +168,7 @@ class Interpreter {
       stack[0] = limit - turn;
       return record_loop(node, stack, turn, runner());
     }
-    if (tracing) counts_[&node].insert(turn);
+    if (tracing) seen_[&node].insert(turn);
     return {stack.begin() + 2, stack.end()};
   }
 
@@ -184,6 +184,7 @@ class Interpreter {
     }
     if (jit::tracer::isTracing()) {
       check_read(node, stack);
+      look_at_comparison(node, stack);
       if (run_data_numbers(node, stack)) return;
     }
     const std::vector<HandedOver> handed_over = hand_over_numbers(node, stack);
@@ -200,6 +201,17 @@ class Interpreter {
       QUENCH_CHECK(!result.isTensor() || !result.toTensor().defined() || result.toTensor().numel() <= kLargestTensor,
                    "'", node.kind().toQualString(), "' makes a tensor of ", result.toTensor().numel(),
                    " elements; at most ", kLargestTensor, " are allowed", place_in_source(node));
+  }
+
+  void look_at_comparison(const jit::Node& node, Stack& stack) {
+    static const std::set<c10::Symbol> kComparisons = {c10::aten::lt, c10::aten::le, c10::aten::gt,
+                                                       c10::aten::ge, c10::aten::eq, c10::aten::ne};
+    if (!kComparisons.contains(node.kind()) || stack.size() != 2 || !stack[0].isInt() || !stack[1].isInt()) return;
+    if (kept_.contains(&node))
+      stack[0] = number_tensor(stack[0]);
+    else
+      seen_[&node].insert(static_cast<std::int64_t>(static_cast<std::uint64_t>(stack[0].toInt()) -
+                                                    static_cast<std::uint64_t>(stack[1].toInt())));
   }
 
   // Lists, dicts and objects of a recorded block are its own.
@@ -239,8 +251,8 @@ class Interpreter {
   }
 
   const jit::Graph& graph_;
-  const ScriptLoops& kept_;
-  TripCounts& counts_;
+  const ScriptNodes& kept_;
+  SeenNumbers& seen_;
   LastUses last_uses_;
   std::unordered_map<const jit::Value*, c10::IValue> values_;
   std::vector<RecordedBlock> recorded_;
@@ -251,8 +263,8 @@ class Interpreter {
 }  // namespace
 
 std::vector<c10::IValue> run_script(const jit::Graph& graph, const std::vector<c10::IValue>& inputs,
-                                    const ScriptLoops& kept, TripCounts& counts) {
-  return Interpreter(graph, kept, counts).run(inputs);
+                                    const ScriptNodes& kept, SeenNumbers& seen) {
+  return Interpreter(graph, kept, seen).run(inputs);
 }
 
 }  // namespace quench

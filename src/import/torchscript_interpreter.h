@@ -18,13 +18,14 @@ struct Node;
 
 namespace quench {
 
-// A loop of the program, with the numbers of turns that it was seen to take.
-using TripCounts = std::map<const torch::jit::Node*, std::set<std::int64_t>>;
-using ScriptLoops = std::set<const torch::jit::Node*>;
+// Loops of the program with the numbers of turns that they were seen to take, and comparisons of integers with the
+// differences that they saw.
+using SeenNumbers = std::map<const torch::jit::Node*, std::set<std::int64_t>>;
+using ScriptNodes = std::set<const torch::jit::Node*>;
 
-// `graph` has its calls inlined. The loops of `kept` are recorded as loops though they hang on no data: on the sizes of
-// the inputs. `counts` takes the turns of all others.
+// `graph` has its calls inlined. The loops and comparisons of `kept` are recorded as such though they hang on no data:
+// on the sizes of the inputs. `seen` takes all others.
 std::vector<c10::IValue> run_script(const torch::jit::Graph& graph, const std::vector<c10::IValue>& inputs,
-                                    const ScriptLoops& kept, TripCounts& counts);
+                                    const ScriptNodes& kept, SeenNumbers& seen);
 
 }  // namespace quench

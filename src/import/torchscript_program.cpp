@@ -48,14 +48,33 @@ void check_result_type(const c10::Type& type) {
   for (const c10::TypePtr& part : type.containedTypes()) check_result_type(*part);
 }
 
+bool holds(c10::Symbol comparison, double difference) {
+  if (comparison == c10::aten::lt) return difference < 0;
+  if (comparison == c10::aten::le) return difference <= 0;
+  if (comparison == c10::aten::gt) return difference > 0;
+  if (comparison == c10::aten::ge) return difference >= 0;
+  return (comparison == c10::aten::eq) == (difference == 0);
+}
+
+// `seen`: differences at a size, twice and three times that. Whether the comparison is another for any size from 1 on;
+// true also where the difference does not grow evenly.
+bool may_flip(c10::Symbol comparison, const std::vector<double>& seen, double size) {
+  const double slope = (seen[1] - seen[0]) / size;
+  if (seen[2] - seen[1] != seen[1] - seen[0]) return true;
+  const double at_one = seen[0] - slope * (size - 1), far = seen[0] + slope * 1e9;
+  const bool crosses = slope != 0 && at_one / slope <= 0;  // from size 1 on the difference grows through 0
+  const bool equality = comparison == c10::aten::eq || comparison == c10::aten::ne;
+  return equality ? crosses : holds(comparison, at_one) != holds(comparison, far);
+}
+
 }  // namespace
 
 struct ScriptProgram::Loaded {
   jit::Module module;
   std::shared_ptr<jit::Graph> graph;  // forward, inlined
   bool fused_attention = false, loops = false;
-  ScriptLoops kept;
-  std::vector<TripCounts> runs;  // of each trace
+  ScriptNodes kept;
+  std::vector<SeenNumbers> runs;  // of each trace
 
   void load(const std::string& path) {
     module = jit::import_ir_module(std::make_shared<jit::CompilationUnit>(), path, at::kCPU);
@@ -70,23 +89,32 @@ struct ScriptProgram::Loaded {
     loops = has_loops(*graph);
   }
 
+  // What was not the same in all traces.
+  ScriptNodes varying() const {
+    ScriptNodes nodes;
+    for (const SeenNumbers& run : runs)
+      for (const auto& [node, numbers] : runs[0])
+        if (const auto at = run.find(node); at != run.end() && at->second != numbers) nodes.insert(node);
+    return nodes;
+  }
+
   const std::vector<c10::Argument>& arguments() const {
     return module.get_method("forward").function().getSchema().arguments();
   }
 
-  c10::IValue interpret(const std::vector<at::Tensor>& inputs, TripCounts& counts) const {
+  c10::IValue interpret(const std::vector<at::Tensor>& inputs, SeenNumbers& seen) const {
     std::vector<c10::IValue> stack = {module._ivalue()};
     stack.insert(stack.end(), inputs.begin(), inputs.end());
     for (std::size_t i = stack.size(); i < arguments().size(); ++i) {
       QUENCH_CHECK(arguments()[i].default_value(), "the argument '", arguments()[i].name(), "' is not given");
       stack.push_back(*arguments()[i].default_value());
     }
-    return run_script(*graph, stack, kept, counts).at(0);
+    return run_script(*graph, stack, kept, seen).at(0);
   }
 
   c10::IValue run(const std::vector<at::Tensor>& inputs) {
     if (jit::tracer::isTracing()) return interpret(inputs, runs.emplace_back());
-    TripCounts unused;
+    SeenNumbers unused;
     std::vector<at::Tensor> copies;  // the program may write into its inputs
     for (const at::Tensor& input : inputs) copies.push_back(input.clone());
     if (loops) interpret(copies, unused);
@@ -127,11 +155,28 @@ std::vector<std::string> ScriptProgram::input_names(std::size_t count) const {
 
 void ScriptProgram::forget_runs() { loaded_->runs.clear(); }
 
-bool ScriptProgram::keep_varying_loops() {
+bool ScriptProgram::keep_what_varies() {
+  ScriptNodes loops, comparisons;
+  for (const jit::Node* node : loaded_->varying()) (node->kind() == c10::prim::Loop ? loops : comparisons).insert(node);
+  const ScriptNodes& varying = loops.empty() ? comparisons : loops;
+  loaded_->kept.insert(varying.begin(), varying.end());
+  return !varying.empty();
+}
+
+bool ScriptProgram::keep_what_may_flip(std::int64_t size) {
   const std::size_t before = loaded_->kept.size();
-  for (const TripCounts& run : loaded_->runs)
-    for (const auto& [loop, turns] : loaded_->runs[0])
-      if (const auto at = run.find(loop); at != run.end() && at->second != turns) loaded_->kept.insert(loop);
+  for (const jit::Node* node : loaded_->varying()) {
+    std::vector<double> least, most;
+    for (const SeenNumbers& run : loaded_->runs) {
+      if (!run.contains(node)) continue;
+      least.push_back(static_cast<double>(*run.at(node).begin()));
+      most.push_back(static_cast<double>(*run.at(node).rbegin()));
+    }
+    const auto flips = [&](const std::vector<double>& seen) {
+      return seen.size() < 3 || may_flip(node->kind(), seen, static_cast<double>(size));
+    };
+    if (node->kind() != c10::prim::Loop && (flips(least) || flips(most))) loaded_->kept.insert(node);
+  }
   return loaded_->kept.size() > before;
 }
 

@@ -157,6 +157,27 @@ def forward(self, x):
   EXPECT_EQ(count(graph, "Loop"), 1);
 }
 
+// The traces take batches of 2, 4 and 6: the first branch differs between them, the others between them and a batch
+// of 1.
+TEST(TorchScriptControlFlow, WhatHangsOnTheBatchSize) {
+  const std::vector<at::Tensor> batches = {at::ones({1, 4}), at::ones({2, 4}), at::ones({3, 4}), at::ones({7, 4})};
+  const Graph branch = expect_faithful("def forward(self, x):\n  return x * 2 if x.size(0) > 3 else x\n", batches);
+  EXPECT_EQ(count(branch, "If"), 1);
+  const Graph one = expect_faithful("def forward(self, x):\n  return x * 2 if x.size(0) == 1 else x\n", batches);
+  EXPECT_EQ(count(one, "If"), 1);
+  const Graph early = expect_faithful(R"(
+def forward(self, x):
+  y = x
+  for i in range(x.size(0)):
+    y = y * 2
+    if bool(y.max() > 7):
+      return -y
+  return y
+)",
+                                      batches);
+  EXPECT_GE(count(early, "Loop"), 1);
+}
+
 TEST(TorchScriptControlFlow, ForLoopOverAConstantIsUnrolled) {
   const Graph graph = expect_faithful(R"(
 def forward(self, x):
@@ -426,7 +447,8 @@ def forward(self, x):
   return torch.stack(parts)
 )",
          "changes a GenericList that was made outside");
-  expect("def forward(self, x):\n  return x * 2 if x.size(0) > 2 else x\n", "runs other operators for");
+  // 2 for the traces (batches of 2, 4 and 6), 1 for a batch of 1.
+  expect("def forward(self, x):\n  return x * min(x.size(0), 2)\n", "where the free dims of the inputs are 1");
   expect(R"(
 def forward(self, x):
   y = x * 1

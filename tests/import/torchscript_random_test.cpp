@@ -71,7 +71,8 @@ class Writer {
 
   void loop(int depth, int loops) {
     if (pick(2) == 0) {
-      line(depth, concat("for i", depth, " in range(", pick(2) == 0 ? "3" : number() + " % 4", "):"));
+      const char* const kTurns[] = {"3", "n0 % 4", "n1 % 4", "x.size(0)"};
+      line(depth, concat("for i", depth, " in range(", kTurns[pick(4)], "):"));
       if (pick(2) == 0) line(depth + 1, concat("t", pick(3), " = ", tensor(), " + i", depth));
     } else {
       line(depth, concat("k", depth, " = 0"));
@@ -138,7 +139,8 @@ TEST(TorchScriptRandom, ProgramsGiveWhatTheyGiveInLibTorch) {
     ++imported;
     net.eval();
     at::manual_seed(static_cast<std::uint64_t>(i));
-    for (int run = 0; run < 12; ++run) expect_same(graph, net, at::randint(-6, 7, {2, 4}).to(at::kFloat), code);
+    for (int run = 0; run < 12; ++run)
+      expect_same(graph, net, at::randint(-6, 7, {1 + run % 4, 4}).to(at::kFloat), code);
     if (testing::Test::HasFatalFailure()) return;
   }
   std::cout << imported << " of " << programs << " programs imported; refused:\n";
