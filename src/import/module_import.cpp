@@ -79,14 +79,21 @@ std::vector<at::Tensor> copies_of(const std::vector<at::Tensor>& tensors) {
   return copies;
 }
 
-void check_results(Executor& executor, const std::vector<at::Tensor>& given, const std::vector<at::Tensor>& expected) {
+// With `elements` their shapes may differ.
+void check_results(Executor& executor, const std::vector<at::Tensor>& given, const std::vector<at::Tensor>& expected,
+                   bool elements) {
   const std::vector<RtValue> actual = executor.run({given.begin(), given.end()});
   QUENCH_CHECK(expected.size() == actual.size(), "the module gives ", expected.size(), " outputs, the graph ",
                actual.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) compare(executor.graph(), expected[i], actual[i].tensor(), i);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const at::Tensor& result = actual[i].tensor();
+    const bool reshaped = elements && result.numel() == expected[i].numel();
+    compare(executor.graph(), expected[i], reshaped ? result.reshape(expected[i].sizes()) : result, i);
+  }
 }
 
-// No trace was that small: what the module decides by a size may be otherwise here. It need not run so.
+// No trace was that small: what the module decides by a size may be otherwise here. It need not run so, and dims of 1
+// that x.squeeze() takes away with the others are there in the graph.
 void check_smallest(Executor& executor, const ModuleForward& forward, const std::vector<at::Tensor>& given) {
   std::vector<at::Tensor> expected;
   try {
@@ -96,7 +103,7 @@ void check_smallest(Executor& executor, const ModuleForward& forward, const std:
   }
   if (!given.empty())
     with_context([] { return "where the free dims of the inputs are 1 (give examples of that size)"; },
-                 [&] { check_results(executor, given, expected); });
+                 [&] { check_results(executor, given, expected, /*elements=*/true); });
 }
 
 void check_against_module(const Graph& graph, const ModuleForward& forward, const ModuleInputs& inputs) {
@@ -107,7 +114,7 @@ void check_against_module(const Graph& graph, const ModuleForward& forward, cons
     const std::vector<at::Tensor> given = inputs.random(ModuleInputs::kTraces, mirrored);
     // The module first: what comes to an end there does so in the graph. It may write into its inputs.
     const std::vector<at::Tensor> expected = forward(copies_of(given));
-    check_results(executor, given, expected);
+    check_results(executor, given, expected, /*elements=*/false);
   }
   check_smallest(executor, forward, inputs.smallest());
 }
