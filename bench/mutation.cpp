@@ -1,8 +1,9 @@
 // Mutated models through import, inspect and run: none may crash, hang or fill the memory. bench/mutation prints the
 // counts.
 //   bench_mutation COUNT SEED FOLDER FILE...      files that did harm are kept in FOLDER
-// Each mutation runs in a child that is forked from this one, warm process: bounded to 2 GB more than it starts with,
-// and to 10 s. A child ends with 0 (the model ran), 1 (refused by an Error), or it did harm.
+// Each mutation runs in a child that is forked from this one, warm process, and is bounded: an allocation that would
+// take its data over 2 GB fails, and so does a child that had more than 2 GB in memory or worked for more than 10 s.
+// A child ends with 0 (the model ran), 1 (refused by an Error), 4 (refused for want of memory), or it did harm.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <sys/resource.h>
@@ -95,8 +96,7 @@ void use_model(const std::string& bytes) {
 }
 
 [[noreturn]] void child(const std::string& bytes) {
-  const rlimit memory{kMemory + (rlim_t{1} << 30),
-                      kMemory + (rlim_t{1} << 30)};  // of data; what the parent has is less than 1 GB
+  const rlimit memory{kMemory, kMemory};
   setrlimit(RLIMIT_DATA, &memory);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
@@ -106,18 +106,23 @@ void use_model(const std::string& bytes) {
   int code = 0;
   try {
     use_model(bytes);
-  } catch (const Error&) {
-    code = 1;
+  } catch (const Error& error) {
+    code = std::string_view(error.what()).find("memory") == std::string_view::npos ? 1 : 4;
   } catch (const std::exception&) {
     code = 2;
   }
   _exit(code);
 }
 
-std::string outcome_of(int status) {
+std::string outcome_of(int status, const rusage& used) {
+  if (rlim_t{1024} * static_cast<rlim_t>(used.ru_maxrss) > kMemory) return "HARM: more than 2 GB";
   if (WIFEXITED(status)) {
-    if (WEXITSTATUS(status) == 0) return "ran";
-    return WEXITSTATUS(status) == 1 ? "refused" : "HARM: another exception";
+    switch (WEXITSTATUS(status)) {
+      case 0: return "ran";
+      case 1: return "refused";
+      case 4: return "refused, for its memory";
+      default: return "HARM: another exception";
+    }
   }
   const int signal = WTERMSIG(status);
   if (signal == SIGXCPU || signal == SIGALRM || signal == SIGKILL) return "HARM: no end";
@@ -147,8 +152,9 @@ int run(std::int64_t count, std::uint64_t seed, const std::string& folder, const
     QUENCH_CHECK(pid >= 0, "cannot fork");
     if (pid == 0) child(bytes);
     int status = 0;
-    waitpid(pid, &status, 0);
-    const std::string outcome = outcome_of(status);
+    rusage used{};
+    wait4(pid, &status, 0, &used);
+    const std::string outcome = outcome_of(status, used);
     ++outcomes[outcome];
     if (outcome.starts_with("HARM")) {
       harmed = true;

@@ -3,7 +3,12 @@ target_compile_options(quench_quant PRIVATE -ffp-contract=off)
 target_compile_options(quench_kernels PRIVATE -ffp-contract=off)
 
 # The threads are LibTorch's, which are OpenMP's; the header that hands them out is compiled in here alone.
-find_package(OpenMP REQUIRED COMPONENTS CXX)
+# Fuzzers run on one thread, and so need no OpenMP of clang's own.
+if(NOT QUENCH_FUZZ)
+  find_package(OpenMP REQUIRED COMPONENTS CXX)
+else()
+  set(OpenMP_CXX_FLAGS -DQUENCH_ONE_THREAD)
+endif()
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernels/parallel.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON
   COMPILE_OPTIONS "${OpenMP_CXX_FLAGS}")
 if(EXISTS "${QUENCH_TORCH}/lib/libgomp.so.1")

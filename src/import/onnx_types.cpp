@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "ops/shape_rules.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -17,7 +18,7 @@ Dim symbol_of(const std::string& text) {
   std::int64_t number = 0;
   const char* end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, number);
-  if (error == std::errc() && at == end && number >= 0) return Dim(number);
+  if (error == std::errc() && at == end && number >= 0 && number <= kLargestDim) return Dim(number);
   if (text.empty() || text == "?") return {};
   const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '*' || c == '.' || c == ':';
@@ -33,7 +34,8 @@ Dims decode_dims(const quench_onnx::TensorShapeProto& shape) {
     if (dim.has_dim_param()) {
       dims.push_back(symbol_of(dim.dim_param()));
     } else {
-      QUENCH_CHECK(!dim.has_dim_value() || dim.dim_value() >= -1, "dim ", dim.dim_value(), " is negative");
+      QUENCH_CHECK(dim.dim_value() >= -1 && dim.dim_value() <= kLargestDim, "a dim of ", dim.dim_value(),
+                   "; from 0 to ", kLargestDim, " are possible (-1: not known)");
       dims.push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? Dim(dim.dim_value()) : Dim());
     }
   }

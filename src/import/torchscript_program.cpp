@@ -13,6 +13,7 @@
 
 #include "import/torchscript_interpreter.h"
 #include "import/torchscript_ops.h"
+#include "import/torchscript_tensors.h"
 
 namespace quench {
 namespace {
@@ -83,6 +84,7 @@ struct ScriptProgram::Loaded {
     graph = jit::toGraphFunction(module.get_method("forward").function()).graph()->copy();
     check_inlined_size(*graph);
     jit::Inline(*graph);
+    check_torchscript_tensors(module, *graph);
     check_torchscript_ops(*graph);
     for (const jit::Value* output : graph->outputs()) check_result_type(*output->type());
     fused_attention = has_fused_attention(*graph);

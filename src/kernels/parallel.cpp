@@ -3,7 +3,7 @@
 
 #include <ATen/Parallel.h>
 
-#ifndef _OPENMP
+#if !defined(_OPENMP) && !defined(QUENCH_ONE_THREAD)
 #error "without OpenMP at::parallel_for runs on one thread"
 #endif
 

@@ -150,9 +150,11 @@ void settle_states(Node& node, Graph& body, std::size_t states) {
 void loop_shape(Node& node) {
   Graph& body = body_of(node, "body");
   const std::size_t states = state_count(node);
-  QUENCH_CHECK(body.inputs().size() == node.inputs().size() && body.outputs().size() > states, node.where(),
-               ": the body has ", body.inputs().size(), " inputs and ", body.outputs().size(),
-               " outputs, which do not fit the node's ", node.inputs().size(), " inputs");
+  QUENCH_CHECK(body.inputs().size() == node.inputs().size() && body.outputs().size() > states &&
+                   node.outputs().size() < body.outputs().size(),
+               node.where(), ": the body has ", body.inputs().size(), " inputs and ", body.outputs().size(),
+               " outputs, which do not fit the node's ", node.inputs().size(), " inputs and ", node.outputs().size(),
+               " outputs");
   set_capture_types(node, body);
   if (!body.inputs()[0]->has_rank()) body.inputs()[0]->set_type(TypeInfo::tensor(DType::kInt64, Dims{}));
   if (!body.inputs()[1]->has_rank()) body.inputs()[1]->set_type(TypeInfo::tensor(DType::kBool, Dims{}));

@@ -29,6 +29,9 @@ std::vector<Border> borders_of(const Node& node, int rank, const Sizes& pads, co
   QUENCH_CHECK(pads.size() == 2 * count, node.where(), ": pads has ", pads.size(), " numbers, expected ", 2 * count);
   for (std::size_t i = 0; i < count; ++i) {
     const int axis = normalize_axis(axes ? (*axes)[i] : static_cast<std::int64_t>(i), rank, node);
+    for (const std::int64_t pad : {pads[i], pads[i + count]})
+      QUENCH_CHECK(pad >= -kLargestDim && pad <= kLargestDim, node.where(), ": a border of ", pad,
+                   " is larger than any tensor");
     borders[static_cast<std::size_t>(axis)] = {pads[i], pads[i + count]};
   }
   return borders;

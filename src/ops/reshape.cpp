@@ -199,10 +199,11 @@ void unsqueeze_shape(Node& node) {
 Sizes permutation(const Node& node, int rank) {
   Sizes reversed(static_cast<std::size_t>(rank));
   std::iota(reversed.rbegin(), reversed.rend(), 0);
-  const Sizes order = node.get_ints("perm", reversed);
+  Sizes order = node.get_ints("perm", reversed);
   QUENCH_CHECK(static_cast<int>(order.size()) == rank, node.where(), ": perm has ", order.size(),
                " entries for an input of rank ", rank);
-  normalized(order, rank, node);
+  normalized(order, rank, node);  // each in range, and none twice
+  for (std::int64_t& axis : order) axis += axis < 0 ? rank : 0;
   return order;
 }
 

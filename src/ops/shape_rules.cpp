@@ -54,6 +54,9 @@ void unknown_shape(Node& node) { set_type(node, 0, input_dtype(node, 0), std::nu
 void set_type(Node& node, int output, DType dtype, std::optional<Dims> dims) {
   const auto index = static_cast<std::size_t>(output);
   if (index >= node.outputs().size() || !node.outputs()[index]) return;
+  for (const Dim& dim : dims.value_or(Dims{}))
+    QUENCH_CHECK(!dim.is_number() || (dim.number() >= 0 && dim.number() <= kLargestDim), node.where(),
+                 " makes a dim of ", dim.number(), "; from 0 to ", kLargestDim, " are possible");
   TypeInfo type = TypeInfo::tensor(dtype);
   type.dims = std::move(dims);
   node.outputs()[index]->set_type(std::move(type));

@@ -18,6 +18,9 @@ void unknown_shape(Node& node);      // dtype of input 0, rank unknown: data-dep
 
 // Pieces.
 // Also forgets the output's contents: a rule that knows them sets them afterwards.
+// No tensor is longer than that; sums of a few such dims, borders and strides still fit their type.
+inline constexpr std::int64_t kLargestDim = std::int64_t{1} << 40;
+
 void set_type(Node& node, int output, DType dtype, std::optional<Dims> dims);
 void set_contents(Node& node, std::optional<Dims> contents);  // of output 0, where it is a small integer or bool tensor
 DType input_dtype(const Node& node, int slot);                // kUndefined when absent

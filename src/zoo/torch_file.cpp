@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "core/zip_archive.h"
+#include "graph/tensor_extent.h"
 #include "quench/error.h"
 #include "quench/state_dict.h"
 #include "zoo/pickle.h"
@@ -89,7 +90,9 @@ class TorchFile {
                  strides.size(), " strides");
     at::Tensor storage = this->storage(tree_.at(value.items[0]));
     if (value.items.size() == 4) storage = storage.view(*torch_dtype(tree_.at(value.items[3]).text));
-    check_extent(sizes, strides, value.number, storage.numel());
+    QUENCH_CHECK(fits_storage(sizes, strides, value.number, storage.numel()), "shape ", at::IntArrayRef(sizes),
+                 " with strides ", at::IntArrayRef(strides), " at offset ", value.number,
+                 " does not fit its storage of ", storage.numel(), " elements");
     return storage.as_strided(sizes, strides, value.number);
   }
 
@@ -102,22 +105,6 @@ class TorchFile {
       numbers.push_back(value.number);
     }
     return numbers;
-  }
-
-  // The last element must lie inside the storage, and no tensor may be larger than it (a stride of 0 could
-  // make it as large as it likes).
-  static void check_extent(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides,
-                           std::int64_t offset, std::int64_t available) {
-    unsigned __int128 last = static_cast<unsigned __int128>(offset < 0 ? available : offset);
-    std::int64_t count = 1;
-    bool fits = offset >= 0;
-    for (std::size_t i = 0; i < sizes.size() && fits; ++i) {
-      if (sizes[i] > 0) last += static_cast<unsigned __int128>(sizes[i] - 1) * static_cast<std::uint64_t>(strides[i]);
-      fits = !__builtin_mul_overflow(count, sizes[i], &count);
-    }
-    fits = fits && count <= available && (count == 0 || last < static_cast<unsigned __int128>(available));
-    QUENCH_CHECK(fits, "shape ", at::IntArrayRef(sizes), " with strides ", at::IntArrayRef(strides), " at offset ",
-                 offset, " does not fit its storage of ", available, " elements");
   }
 
   // Read once, however many tensors share it. All storages together cannot exceed the file.

@@ -1,0 +1,16 @@
+// Changes inside the members of a zip, whose checksums are right again afterwards.
+#pragma once
+
+#include <string>
+
+#include "fuzz/target.h"
+
+namespace quench {
+
+// Changes the bytes of one member. Members are taken by their names, so a change can know what it has before it.
+using MutateMember = std::function<void(const std::string& name, Bytes& bytes)>;
+
+// A member is changed, doubled, renamed or left out. False where the bytes are no zip (of less than 16 MB unpacked).
+bool mutate_zip(Bytes& bytes, Random& random, const MutateMember& mutate_member);
+
+}  // namespace quench
