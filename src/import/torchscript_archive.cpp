@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "import/torchscript_bounds.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -42,15 +43,32 @@ void check_sizes(Reader& reader, const std::vector<std::string>& records, std::u
                " bytes, far more than its own ", file_size);
 }
 
-bool contains(Reader& reader, const std::string& record, std::string_view word) {
+bool is_pickle(const std::string& record) { return record.ends_with(".pkl") || record.ends_with(".debug_pkl"); }
+
+template <typename Use>
+auto with_text(Reader& reader, const std::string& record, const Use& use) {
   const auto [data, size] = reader.getRecord(record);
-  return std::string_view(static_cast<const char*>(data.get()), size).find(word) != std::string_view::npos;
+  return use(std::string_view(static_cast<const char*>(data.get()), size));
+}
+
+bool contains(Reader& reader, const std::string& record, std::string_view word) {
+  return with_text(reader, record, [&](std::string_view text) { return text.find(word) != std::string_view::npos; });
+}
+
+void check_bounds(Reader& reader, const std::vector<std::string>& records) {
+  for (const std::string& record : records) {
+    with_context([&] { return concat("in '", record, "' inside the file"); },
+                 [&] {
+                   if (is_pickle(record)) with_text(reader, record, check_pickle_bounds);
+                   if (is_program(record)) with_text(reader, record, check_program_depth);
+                 });
+  }
 }
 
 // LibTorch looks at the elements of these tensors while it loads them, before anyone has looked at their sizes.
 void check_plain_tensors(Reader& reader, const std::vector<std::string>& records) {
   for (const std::string& record : records) {
-    QUENCH_CHECK(!record.ends_with(".pkl") || !contains(reader, record, "_rebuild_sparse"), "'", record,
+    QUENCH_CHECK(!is_pickle(record) || !contains(reader, record, "_rebuild_sparse"), "'", record,
                  "' inside the file holds a sparse tensor; such are not read");
   }
   QUENCH_CHECK(!reader.hasRecord("byteorder") || contains(reader, "byteorder", "little"),
@@ -63,7 +81,7 @@ void check_runs_nothing(Reader& reader, const std::vector<std::string>& records)
     QUENCH_CHECK(!is_program(record) || !contains(reader, record, "__setstate__"), "'", record,
                  "' inside the file has a __setstate__, which would run while the file is loaded; modules that pack "
                  "their weights (PyTorch's quantized ones) are not read: save the float model");
-    QUENCH_CHECK(!record.ends_with(".pkl") || !contains(reader, record, "torch.classes"), "'", record,
+    QUENCH_CHECK(!is_pickle(record) || !contains(reader, record, "torch.classes"), "'", record,
                  "' inside the file holds an object of a C++ class (torch.classes); such are not read");
   }
 }
@@ -84,6 +102,7 @@ void check_torchscript_archive(const std::string& path) {
   Reader reader(path);
   const std::vector<std::string> records = reader.getAllRecords();
   check_sizes(reader, records, std::filesystem::file_size(path));
+  check_bounds(reader, records);
   check_plain_tensors(reader, records);
   check_runs_nothing(reader, records);
 }

@@ -89,6 +89,9 @@ Transposed transposed_of(const Node& node, const std::vector<std::int64_t>& kern
   conv.output_padding = node.get_ints("output_padding", none);
   QUENCH_CHECK(conv.output_padding.size() == none.size(), node.where(), ": output_padding must have ", none.size(),
                " elements, it has ", conv.output_padding.size());
+  for (const std::int64_t number : conv.output_padding)
+    QUENCH_CHECK(number >= -kLargestStep && number <= kLargestStep, node.where(), ": an output_padding of ", number,
+                 " is larger than any window");
   return conv;
 }
 

@@ -24,7 +24,9 @@ std::int64_t output_width(const Node& node) {
   const std::vector<std::int64_t> columns = node.require_ints("ngram_indexes");
   QUENCH_CHECK(!columns.empty() && *std::min_element(columns.begin(), columns.end()) >= 0, node.where(),
                ": ngram_indexes must be columns of the output, zero or more");
-  return *std::max_element(columns.begin(), columns.end()) + 1;
+  const std::int64_t last = *std::max_element(columns.begin(), columns.end());
+  QUENCH_CHECK(last < kLargestDim, node.where(), ": ngram_indexes names column ", last, ", beyond any tensor");
+  return last + 1;
 }
 
 // ngram_counts says where in the pool the n-grams of each length begin.

@@ -65,7 +65,11 @@ Window window_of(const Node& node, std::vector<std::int64_t> kernel) {
                "as many pads, not ", window.strides.size(), ", ", window.dilations.size(), " and ", pads.size());
   for (const auto* list : {&window.kernel, &window.strides, &window.dilations})
     for (std::int64_t number : *list)
-      QUENCH_CHECK(number > 0, node.where(), ": kernel, strides and dilations must be positive, not ", number);
+      QUENCH_CHECK(number > 0 && number <= kLargestStep, node.where(), ": kernel, strides and dilations go from 1 to ",
+                   kLargestStep, "; here one is ", number);
+  for (std::int64_t pad : pads)
+    QUENCH_CHECK(pad >= -kLargestStep && pad <= kLargestStep, node.where(), ": a pad of ", pad,
+                 " is larger than any window");
   window.auto_pad = node.get_string("auto_pad", "NOTSET");
   QUENCH_CHECK(window.is_same() || window.auto_pad == "NOTSET" || window.auto_pad == "VALID", node.where(),
                ": unknown auto_pad '", window.auto_pad, "'; known: NOTSET, VALID, SAME_UPPER, SAME_LOWER");

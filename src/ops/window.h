@@ -9,6 +9,9 @@
 
 namespace quench {
 
+// Of kernels, strides, dilations and pads: products of two still fit their type.
+inline constexpr std::int64_t kLargestStep = std::int64_t{1} << 30;
+
 struct Window {
   std::vector<std::int64_t> kernel, strides, dilations;
   std::vector<std::int64_t> begin, end;  // pads

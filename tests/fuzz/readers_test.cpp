@@ -83,7 +83,7 @@ TEST_P(FuzzedReader, TakesChangedFiles) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FuzzedReader, testing::ValuesIn(FuzzTargets::instance().names()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& target) { return target.param; });
 
 }  // namespace
 }  // namespace quench
