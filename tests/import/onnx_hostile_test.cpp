@@ -199,9 +199,11 @@ TEST(HostileOnnx, HugeDimsTakeNoMemory) {
   // A graph that would make a huge tensor can be read: nothing is computed.
   model = relu_model();
   auto* shape = model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
-  for (auto& dim : *shape->mutable_dim()) dim.set_dim_value(std::int64_t{1} << 62);
+  for (auto& dim : *shape->mutable_dim()) dim.set_dim_value(std::int64_t{1} << 40);
   model.mutable_graph()->mutable_output(0)->clear_type();
   EXPECT_EQ(import_error(model), "");
+  shape->mutable_dim(0)->set_dim_value((std::int64_t{1} << 40) + 1);
+  EXPECT_REFUSED(model, "a dim of 1099511627777; from 0 to 1099511627776 are possible");
   EXPECT_LT(peak_memory_kb() - before, 50'000);
 }
 
