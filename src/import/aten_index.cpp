@@ -44,7 +44,7 @@ Values split(AtenCall& call, Value& x, int axis) {
   if (sizes.size() == call.outputs.size()) {
     inputs.push_back(&call.integers_constant(sizes));
   } else {
-    QUENCH_CHECK(call.kind() == "chunk", call.where(), ": sizes that depend on the shape of an input");
+    QUENCH_CHECK(call.kind().ends_with("chunk"), call.where(), ": sizes that depend on the shape of an input");
     attrs["num_outputs"] = std::int64_t{count};
   }
   Node& node = call.make_node("Split", inputs, count, attrs);
@@ -169,6 +169,7 @@ QUENCH_REGISTER_ATEN("split_with_sizes", map_split, "Split")
 QUENCH_REGISTER_ATEN("unsafe_split", map_split, "Split")
 QUENCH_REGISTER_ATEN("tensor_split", map_split, "Split")
 QUENCH_REGISTER_ATEN("chunk", map_split, "Split")
+QUENCH_REGISTER_ATEN("unsafe_chunk", map_split, "Split")
 QUENCH_REGISTER_ATEN("unbind", map_unbind, "Gather")
 QUENCH_REGISTER_ATEN("slice", map_slice, "Slice")
 QUENCH_REGISTER_ATEN("narrow", map_narrow, "Slice")

@@ -142,6 +142,7 @@ const Case kCases[] = {
     {"index_put", [](T x) { auto i = torch::tensor({2, 0}, at::kLong); return x.index_put({std::nullopt, i, i}, x.select(1, 0).narrow(1, 0, 2) * 3) + x.index_put({std::nullopt, i}, x.narrow(1, 0, 2), true); }},
     {"slice_scatter", [](T x) { return x.slice_scatter(x.narrow(2, 0, 2) * 3, 2, 1, -1, 2) + x.select_scatter(x.select(1, 0) * 2, 1, -1); }},
     {"scatter_reduce", [](T x) { return x.scatter_reduce(1, at::zeros({1, 2, 6, 6}, at::kLong), x.narrow(1, 0, 2), "amax"); }},
+    {"masked_scatter", [](T x) { return x.masked_scatter(x.select(1, 0).unsqueeze(1) > 0.1, x.flip({1, 2}) * 3); }},
     {"angles", [](T x) { return at::atan2(x, x.flip({1})) + x.abs().log10() + x.exp2() + x.erfc() + at::hypot(x, x + 1) + x.asinh(); }},
     {"truncation", [](T x) { return (x * 3).trunc() + (x * 3).frac() + x.sgn() + at::nan_to_num(x.log(), 0.5, 2.0, -2.0); }},
     {"bits", [](T x) { auto w = (x * 8).to(at::kInt); return (w & 5) + (w | 2) + (w ^ 3) + ~w; }},

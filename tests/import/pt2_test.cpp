@@ -56,7 +56,7 @@ TEST_P(Pt2Archives, GiveWhatTorchGave) {
 INSTANTIATE_TEST_SUITE_P(All, Pt2Archives,
                          testing::Values("conv_net", "decomposed", "attention", "norms", "grouped", "shapes", "layouts",
                                          "gru", "branches", "loops", "indexing", "instances", "functions", "core",
-                                         "precise", "parts"),
+                                         "precise", "parts", "bags", "bags_core", "cells"),
                          [](const auto& test) { return test.param; });
 
 TEST(Pt2, NamesNodesAfterTheirModules) {

@@ -222,6 +222,25 @@ class Parts(nn.Module):
         return y, y.mean(2)
 
 
+class Cells(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.gru, self.plain = nn.LSTMCell(6, 4), nn.GRUCell(6, 4), nn.RNNCell(6, 4, nonlinearity="relu")
+
+    def forward(self, x):
+        state = self.gru(x), self.plain(x, x[:, :4])
+        return (*self.lstm(x, state), *state)
+
+
+class Bags(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mean, self.sum = nn.EmbeddingBag(16, 4, padding_idx=3), nn.EmbeddingBag(16, 4, mode="sum")
+
+    def forward(self, ids, starts):
+        return self.mean(ids), self.sum(ids.flatten(), starts, (ids.flatten() + 1) / 4)
+
+
 class Unsupported(nn.Module):
     def __init__(self):
         super().__init__()
@@ -330,6 +349,11 @@ def main():
     make("functions", Functions(), (image(3, 4, 6, 6),), batch, (image(2, 4, 6, 6),))
     make("precise", Precise(), (image(3, 4),), batch, (image(2, 4),))
     make("parts", Parts(), (image(3, 4, 6),), batch, (image(2, 4, 6),))
+    tokens = lambda *sizes: torch.randint(0, 16, sizes)
+    bags = Bags(), (tokens(3, 5), torch.tensor([0, 4, 4, 9])), ({0: BATCH}, None), (tokens(2, 5), torch.tensor([0, 1, 6, 6]))
+    make("bags", *bags)
+    make("bags_core", *bags, decompose=True)
+    make("cells", Cells(), (image(3, 6),), batch, (image(2, 6),))
     make("core", Functions(), (image(3, 4, 6, 6),), batch, (image(2, 4, 6, 6),), decompose=True)
 
 
