@@ -10,6 +10,7 @@
 #include <torch/csrc/jit/serialization/import_read.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "graph/tensor_types.h"
 #include "import/torchscript_archive.h"
@@ -101,13 +102,17 @@ Graph trace_program(const std::string& path, const ImportOptions& options) {
     return results.tensors;
   };
   const std::int64_t batch = examples[0].dim() > 0 ? examples[0].size(0) : 1;
+  std::optional<Graph> settled;
   for (;;) {  // what differs between batch sizes stays in the trace when all is traced once more
     program.forget_runs();
     try {
       Graph graph = import_module(state, forward, examples, import);
-      if (!program.keep_what_may_flip(batch)) return graph;
+      if (program.keep_what_may_flip(batch)) continue;
+      if (!program.keep_varying_loops()) return graph;
+      settled = std::move(graph);  // such a loop computes numbers or lists alone, and need not become one of the graph
     } catch (const Error&) {
-      if (!program.keep_what_varies()) throw;
+      if (settled) return std::move(*settled);
+      if (!program.keep_varying_loops() && !program.keep_varying_comparisons()) throw;
     }
   }
 }

@@ -9,7 +9,7 @@
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/csrc/jit/serialization/import.h>
 
-#include <algorithm>
+#include <functional>
 
 #include "import/torchscript_interpreter.h"
 #include "import/torchscript_ops.h"
@@ -91,13 +91,14 @@ struct ScriptProgram::Loaded {
     loops = has_loops(*graph);
   }
 
-  // What was not the same in all traces.
-  ScriptNodes varying() const {
-    ScriptNodes nodes;
+  // Of what was not the same in all traces.
+  bool keep(const std::function<bool(const jit::Node&)>& wanted) {
+    const std::size_t before = kept.size();
     for (const SeenNumbers& run : runs)
       for (const auto& [node, numbers] : runs[0])
-        if (const auto at = run.find(node); at != run.end() && at->second != numbers) nodes.insert(node);
-    return nodes;
+        if (const auto at = run.find(node); at != run.end() && at->second != numbers && wanted(*node))
+          kept.insert(node);
+    return kept.size() > before;
   }
 
   const std::vector<c10::Argument>& arguments() const {
@@ -157,29 +158,27 @@ std::vector<std::string> ScriptProgram::input_names(std::size_t count) const {
 
 void ScriptProgram::forget_runs() { loaded_->runs.clear(); }
 
-bool ScriptProgram::keep_what_varies() {
-  ScriptNodes loops, comparisons;
-  for (const jit::Node* node : loaded_->varying()) (node->kind() == c10::prim::Loop ? loops : comparisons).insert(node);
-  const ScriptNodes& varying = loops.empty() ? comparisons : loops;
-  loaded_->kept.insert(varying.begin(), varying.end());
-  return !varying.empty();
+bool ScriptProgram::keep_varying_loops() {
+  return loaded_->keep([](const jit::Node& node) { return node.kind() == c10::prim::Loop; });
+}
+
+bool ScriptProgram::keep_varying_comparisons() {
+  return loaded_->keep([](const jit::Node& node) { return node.kind() != c10::prim::Loop; });
 }
 
 bool ScriptProgram::keep_what_may_flip(std::int64_t size) {
-  const std::size_t before = loaded_->kept.size();
-  for (const jit::Node* node : loaded_->varying()) {
+  return loaded_->keep([&](const jit::Node& node) {
     std::vector<double> least, most;
     for (const SeenNumbers& run : loaded_->runs) {
-      if (!run.contains(node)) continue;
-      least.push_back(static_cast<double>(*run.at(node).begin()));
-      most.push_back(static_cast<double>(*run.at(node).rbegin()));
+      if (!run.contains(&node)) continue;
+      least.push_back(static_cast<double>(*run.at(&node).begin()));
+      most.push_back(static_cast<double>(*run.at(&node).rbegin()));
     }
     const auto flips = [&](const std::vector<double>& seen) {
-      return seen.size() < 3 || may_flip(node->kind(), seen, static_cast<double>(size));
+      return seen.size() < 3 || may_flip(node.kind(), seen, static_cast<double>(size));
     };
-    if (node->kind() != c10::prim::Loop && (flips(least) || flips(most))) loaded_->kept.insert(node);
-  }
-  return loaded_->kept.size() > before;
+    return node.kind() != c10::prim::Loop && (flips(least) || flips(most));
+  });
 }
 
 }  // namespace quench

@@ -46,12 +46,12 @@ class ScriptProgram {
   // Names of the tensors that forward takes; those that may be left out come last, and are where `count` ends.
   std::vector<std::string> input_names(std::size_t count) const;
 
-  // For another try at a graph. From now on loops that did not turn equally often in all traces since forget_runs stay
-  // in the trace as loops; where there is none, comparisons of numbers that were not the same do, with the branches
-  // that hang on them. False where there is neither.
-  bool keep_what_varies();
-  // The same for comparisons that came out alike in all traces, but would not for some other size of the dim that
-  // changes: it was `size`, twice and three times that.
+  // For another try at a graph: what stays in the trace from now on, seen in the traces since forget_runs. False where
+  // there is nothing. Loops that did not turn equally often, as loops; comparisons of numbers that were not the same,
+  // with the branches that hang on them; of those that came out alike in all traces only such as would not for some
+  // other size of the dim that changes: it was `size`, twice and three times that.
+  bool keep_varying_loops();
+  bool keep_varying_comparisons();
   bool keep_what_may_flip(std::int64_t size);
   void forget_runs();
 

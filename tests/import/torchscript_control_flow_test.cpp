@@ -176,6 +176,17 @@ def forward(self, x):
 )",
                                       batches);
   EXPECT_GE(count(early, "Loop"), 1);
+  // 1 after two turns or more, 0 after one.
+  expect_faithful(R"(
+def forward(self, x):
+  n = 2
+  for i in range(x.size(0)):
+    n = 1 - n // 2
+  if bool(x.max() > 0):
+    return x + n
+  return x
+)",
+                  batches);
 }
 
 TEST(TorchScriptControlFlow, ForLoopOverAConstantIsUnrolled) {
