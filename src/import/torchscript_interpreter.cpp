@@ -146,7 +146,16 @@ class Interpreter {
                  "): it never ends, or its loops turn too often", place_in_source(node));
   }
 
+  // No program reads a variable that was not set: this side of a branch, which is recorded whatever the data are, is
+  // never taken.
+  static void check_set(const jit::Node& node, const Stack& inputs) {
+    for (const c10::IValue& input : inputs)
+      if (input.tagKind() == "Uninitialized")
+        throw Raised("the program reads a variable that was not set" + place_in_source(node));
+  }
+
   Stack run_if(const jit::Node& node, const c10::IValue& condition) {
+    check_set(node, {condition});
     if (condition.isTensor()) return record_if(node, condition.toTensor(), runner());
     return run_block(*node.blocks()[condition.toBool() ? 0 : 1], {}, BlockRun::kPlain);
   }
@@ -154,6 +163,7 @@ class Interpreter {
   // Turns are run one by one as long as it is known that there is a next one; from there on the loop is recorded.
   Stack run_loop(const jit::Node& node, Stack stack) {
     const bool tracing = jit::tracer::isTracing();
+    check_set(node, {stack[0], stack[1]});
     if (stack[0].isTensor() || (tracing && kept_.contains(&node))) return record_loop(node, stack, 0, runner());
     const std::int64_t limit = stack[0].toInt();
     std::int64_t turn = 0;
@@ -182,6 +192,7 @@ class Interpreter {
       note_made(node, stack);
       return;
     }
+    check_set(node, stack);
     if (jit::tracer::isTracing()) {
       check_read(node, stack);
       look_at_comparison(node, stack);
