@@ -187,12 +187,12 @@ class Interpreter {
   }
 
   void run_operator(const jit::Node& node, Stack& stack) {
+    if (node.maybeOperator()) check_set(node, stack);  // not for those that tuples and such are made of
     if (!recorded_.empty()) prepare_writes(node, stack);
     if (run_construct(node, stack)) {
       note_made(node, stack);
       return;
     }
-    check_set(node, stack);
     if (jit::tracer::isTracing()) {
       check_read(node, stack);
       look_at_comparison(node, stack);
