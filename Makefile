@@ -1,9 +1,9 @@
-# make demo | test | build: each installs what it needs first. Nothing else is to be typed.
+# make demo | test | fuzz | build: each installs what it needs first. Nothing else is to be typed.
 PRESET ?= release
 BUILD  := build/$(PRESET)
 JOBS   ?= $(shell nproc)
 
-.PHONY: all build demo test check reference packages deps configure format clean
+.PHONY: all build demo test fuzz check reference packages deps configure format clean
 
 all: build
 
@@ -26,6 +26,10 @@ test: configure
 	tools/check
 	cmake --build $(BUILD) -j $(JOBS)
 	ctest --test-dir $(BUILD) --output-on-failure
+
+# A short run of every fuzzer; bench/fuzz --seconds N takes longer ones.
+fuzz: deps
+	@bench/fuzz
 
 reference: build
 	$(BUILD)/quench list --markdown > docs/reference.md

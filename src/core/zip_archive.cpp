@@ -86,4 +86,15 @@ void ZipArchive::read(const std::string& name, void* to, std::uint64_t count) co
 
 std::uint64_t ZipArchive::file_size() const { return state_->file_size; }
 
+std::uint64_t ZipArchive::unpacked_size() const {
+  std::uint64_t total = 0;
+  for (zip_uint64_t i = 0; i < static_cast<zip_uint64_t>(zip_get_num_entries(state_->archive.get(), 0)); ++i) {
+    zip_stat_t stat;
+    zip_stat_init(&stat);
+    const bool known = zip_stat_index(state_->archive.get(), i, 0, &stat) == 0 && (stat.valid & ZIP_STAT_SIZE) != 0;
+    QUENCH_CHECK(known && !__builtin_add_overflow(total, stat.size, &total), "a member of the archive has no size");
+  }
+  return total;
+}
+
 }  // namespace quench

@@ -1,5 +1,5 @@
 // ZipArchive: the members of a zip whose data is stored as it is, as torch.save writes it. Compressed
-// members are refused, so a small file cannot unpack into a large one.
+// members are not read, so a small file cannot unpack into a large one.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@ class ZipArchive {
   std::uint64_t size(const std::string& name) const;                        // of a stored member; throws for others
   void read(const std::string& name, void* to, std::uint64_t count) const;  // the whole member, of that size
   std::uint64_t file_size() const;
+  std::uint64_t unpacked_size() const;  // of all members, compressed or not, as the archive claims it
 
  private:
   struct State;
