@@ -12,7 +12,9 @@ namespace {
 
 QuantPlan plan_of(const Graph& graph) {
   const auto text = graph.metadata.find("quench.plan");
-  QUENCH_CHECK(text != graph.metadata.end(), "the model carries no plan: quantize it first ('quench quantize')");
+  QUENCH_CHECK(text != graph.metadata.end(),
+               "the model carries no plan: 'quench quantize' on the float model makes one (files that another tool "
+               "quantized are run, not deployed)");
   return plan_from_yaml(text->second);
 }
 

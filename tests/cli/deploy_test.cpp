@@ -140,7 +140,7 @@ TEST_F(Deploy, AFullDiskLeavesNothing) {
 }
 
 TEST_F(Deploy, RefusesWhatIsNotReady) {
-  expect_refused(run({}, demo_model()), "the model carries no plan: quantize it first");
+  expect_refused(run({}, demo_model()), "the model carries no plan: 'quench quantize' on the float model makes one");
   Prepared prepared = prepare_by_platform(import_model(demo_model()), "tensorrt");
   prepared.graph.metadata["quench.plan"] = to_yaml(prepared.plan);
   export_onnx(prepared.graph, folder_.path("prepared.quench.onnx"));
