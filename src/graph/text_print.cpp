@@ -29,8 +29,9 @@ std::string dim_text(const Dim& dim) {
 }
 
 std::string type_text(const TypeInfo& type) {
-  if (type.kind == TypeInfo::Kind::kSequence) return "seq(" + type_text(*type.element) + ")";
-  if (type.kind == TypeInfo::Kind::kOptional) return "optional(" + (type.element ? type_text(*type.element) : "") + ")";
+  if (!type.is_tensor())
+    return concat(type.kind == TypeInfo::Kind::kSequence ? "seq(" : "optional(",
+                  type.element ? type_text(*type.element) : "", ")");
   if (!type.dims) return std::string(name_of(type.dtype)) + "[*]";
   std::string text = std::string(name_of(type.dtype)) + "[";
   for (std::size_t i = 0; i < type.dims->size(); ++i) text += (i == 0 ? "" : ", ") + dim_text((*type.dims)[i]);

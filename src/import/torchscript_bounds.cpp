@@ -1,5 +1,6 @@
 #include "import/torchscript_bounds.h"
 
+#include <cctype>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -77,33 +78,64 @@ class PickleBounds {
   std::size_t at_ = 0;
 };
 
-constexpr int kDeepest = 200;
+constexpr int kDeepest = 200;        // brackets, signs and blocks in each other
+constexpr int kLongestChain = 1000;  // operators in one statement: a + b + c is a tree as deep as it is long
+
+// One pass over the characters of a program; strings are not told from code, so one full of brackets is refused too.
+class ProgramDepth {
+ public:
+  explicit ProgramDepth(std::string_view program) : program_(program) {}
+
+  void check() {
+    for (at_ = 0; at_ < program_.size(); ++at_) {
+      take(program_[at_]);
+      QUENCH_CHECK(brackets_ <= kDeepest && prefixes_ <= kDeepest && indent_ <= 2 * kDeepest,
+                   "the program is nested more than ", kDeepest, " deep, at character ", at_);
+      QUENCH_CHECK(chain_ <= kLongestChain, "a statement of the program has more than ", kLongestChain,
+                   " operators, at character ", at_);
+    }
+  }
+
+ private:
+  void take(char c) {
+    if (c == '\n') {
+      line_begins_ = true;
+      indent_ = 0;
+      if (brackets_ == 0) chain_ = 0;
+    } else if (c == ' ') {
+      indent_ += line_begins_ ? 1 : 0;
+    } else {
+      line_begins_ = false;
+      if (c == '(' || c == '[' || c == '{') ++brackets_;
+      if ((c == ')' || c == ']' || c == '}') && brackets_ > 0) --brackets_;
+      const bool is_not = word_at("not");
+      prefixes_ = is_not || c == '-' || c == '~' || c == '*' ? prefixes_ + 1 : 0;
+      chain_ += is_operator(c) ? 1 : 0;
+      if (is_not) at_ += 2;
+    }
+  }
+  bool is_operator(char c) const {
+    if (c == '.') return at_ + 1 < program_.size() && std::isalpha(static_cast<unsigned char>(program_[at_ + 1]));
+    return std::string_view("+-*/%<>&|^@").find(c) != std::string_view::npos || word_at("if") || word_at("and") ||
+           word_at("or") || word_at("in");
+  }
+  bool word_at(std::string_view word) const {
+    const auto is_name = [&](std::size_t at) {
+      return at < program_.size() && (std::isalnum(static_cast<unsigned char>(program_[at])) || program_[at] == '_');
+    };
+    return program_.substr(at_, word.size()) == word && !is_name(at_ + word.size()) && (at_ == 0 || !is_name(at_ - 1));
+  }
+
+  std::string_view program_;
+  std::size_t at_ = 0;
+  int brackets_ = 0, prefixes_ = 0, indent_ = 0, chain_ = 0;
+  bool line_begins_ = true;
+};
 
 }  // namespace
 
 void check_pickle_bounds(std::string_view pickle) { PickleBounds(pickle).check(); }
 
-void check_program_depth(std::string_view program) {
-  int brackets = 0, prefixes = 0, indent = 0;
-  bool line_begins = true;
-  for (std::size_t i = 0; i < program.size(); ++i) {
-    const char c = program[i];
-    if (c == '\n') {
-      line_begins = true;
-      indent = 0;
-    } else if (c == ' ') {
-      indent += line_begins ? 1 : 0;
-    } else {
-      line_begins = false;
-      if (c == '(' || c == '[' || c == '{') ++brackets;
-      if ((c == ')' || c == ']' || c == '}') && brackets > 0) --brackets;
-      const bool negation = c == '-' || c == '~' || c == '*' || program.substr(i, 4) == "not ";
-      prefixes = negation ? prefixes + 1 : 0;
-      if (program.substr(i, 4) == "not ") i += 2;
-    }
-    QUENCH_CHECK(brackets <= kDeepest && prefixes <= kDeepest && indent <= 2 * kDeepest,
-                 "the program is nested more than ", kDeepest, " deep, at character ", i);
-  }
-}
+void check_program_depth(std::string_view program) { ProgramDepth(program).check(); }
 
 }  // namespace quench

@@ -30,7 +30,9 @@ std::vector<RtValue> if_else(const Node& node, const Inputs& in, ExecContext& co
 }
 
 std::optional<Dims> known_elements(const Value& value) {
+  constexpr std::int64_t kMost = 1024;  // as number_rules has it
   if (!value.is_constant() || !is_integer(value.dtype()) || value.rank() > 1) return value.contents;
+  if (value.tensor().numel() > kMost) return std::nullopt;
   const std::vector<std::int64_t> numbers = integers_of(value.tensor());
   return Dims(numbers.begin(), numbers.end());
 }

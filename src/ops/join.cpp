@@ -79,12 +79,18 @@ void concat_shape(Node& node) {
 // Sizes of the parts: given, or as even as can be, the last one smaller.
 Sizes split_sizes(const Node& node, const std::optional<Sizes>& given, std::int64_t total) {
   if (given) {
-    QUENCH_CHECK(std::accumulate(given->begin(), given->end(), std::int64_t{0}) == total, node.where(),
-                 ": the split sizes do not add up to ", total);
+    std::int64_t rest = total;
+    for (const std::int64_t size : *given) {
+      QUENCH_CHECK(size >= 0 && size <= rest, node.where(), ": the split sizes do not add up to ", total);
+      rest -= size;
+    }
+    QUENCH_CHECK(rest == 0, node.where(), ": the split sizes do not add up to ", total);
     return *given;
   }
-  const std::int64_t count = node.get_int("num_outputs", static_cast<std::int64_t>(node.outputs().size()));
-  QUENCH_CHECK(count > 0, node.where(), ": num_outputs must be positive, not ", count);
+  const auto outputs = static_cast<std::int64_t>(node.outputs().size());
+  const std::int64_t count = node.get_int("num_outputs", outputs);
+  QUENCH_CHECK(count > 0 && count == outputs, node.where(), ": num_outputs is ", count, ", and it has ", outputs,
+               " outputs");
   const std::int64_t each = (total + count - 1) / count;
   Sizes sizes(static_cast<std::size_t>(count), each);
   sizes.back() = std::max<std::int64_t>(0, total - each * (count - 1));
@@ -105,11 +111,12 @@ std::vector<RtValue> split(const Node& node, const Inputs& in, ExecContext&) {
 // The elements of a part of a vector whose elements are known.
 void set_part_contents(Value& part, const std::optional<Dims>& whole, const Sizes& sizes, std::size_t index) {
   if (!whole || !part.has_rank() || part.rank() != 1) return;
-  const auto begin =
-      std::accumulate(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(index), std::int64_t{0});
-  const std::int64_t end = begin + sizes[index];
-  if (sizes[index] < 0 || begin < 0 || end > static_cast<std::int64_t>(whole->size())) return;
-  part.contents = Dims(whole->begin() + begin, whole->begin() + end);
+  auto begin = whole->begin();
+  for (std::size_t i = 0; i <= index; ++i) {
+    if (sizes[i] < 0 || sizes[i] > whole->end() - begin) return;
+    if (i == index) part.contents = Dims(begin, begin + sizes[i]);
+    begin += sizes[i];
+  }
 }
 
 void split_shape(Node& node) {

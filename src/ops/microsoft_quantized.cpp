@@ -30,6 +30,7 @@ QType type_at(const Node& node, const Inputs& in, std::size_t scale_slot, DType 
                "; uint8 and int8 are known");
   QType type;
   type.params.scale = floats_of(in[scale_slot].tensor());
+  QUENCH_CHECK(!type.params.scale.empty(), node.where(), ": input ", scale_slot, ", a scale, is empty");
   QSchemeSpec spec;
   spec.is_signed = dtype == DType::kInt8;
   spec.symmetric = false;

@@ -51,6 +51,13 @@ TEST(TorchScriptBounds, RefusesDeepPrograms) {
   for (int i = 0; i < 250; ++i) nots += "not ";
   EXPECT_THROW(check_program_depth(nots + "y"), Error);
   EXPECT_THROW(check_program_depth(std::string(500, ' ') + "x = 1"), Error);
+  for (const char* link : {"+x", " ** x", ".T", " and x", " if y else x"}) {
+    std::string chain = "x = x", statements;
+    for (int i = 0; i < 1100; ++i) chain += link;
+    EXPECT_THROW(check_program_depth(chain), Error) << link;
+    for (int i = 0; i < 1100; ++i) statements += concat("x = x", link, "\n");
+    EXPECT_NO_THROW(check_program_depth(statements)) << link;
+  }
   EXPECT_NO_THROW(check_program_depth("x = " + shallow + "1" + std::string(100, ')') + "\n" + deep.substr(0, 150)));
 }
 
