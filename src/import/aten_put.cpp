@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "graph/tensor_types.h"
 #include "import/aten.h"
 #include "quench/error.h"
 
@@ -186,18 +187,19 @@ Values map_scatter_reduce(AtenCall& call) {
       {{"axis", std::int64_t{call.axis("dim", call.tensor("self").rank())}}, {"reduction", reduction->second}})};
 }
 
-// The n-th true element of the mask takes the n-th element of the source.
+// The n-th true element of the mask takes the n-th element of the source. In front of the source stands an element for
+// those before the first true one to read, so that the source may be empty.
 Values map_masked_scatter(AtenCall& call) {
   Value& x = call.tensor("self");
-  Value& shape = call.aux("Shape", {&x});
-  Value& mask = call.aux("Expand", {&call.operand("mask", DType::kBool), &shape});
+  Value& mask = call.aux("Expand", {&call.operand("mask", DType::kBool), &call.aux("Shape", {&x})});
   Value& flat = call.integers_constant({-1});
   Value& counted = call.aux("Reshape", {&call.cast(mask, DType::kInt64), &flat});
-  Value& one = call.constant(at::scalar_tensor(1, at::kLong));
-  Value& zero = call.constant(at::scalar_tensor(0, at::kLong));
-  Value& place = call.aux("Max", {&call.aux("Sub", {&call.aux("CumSum", {&counted, &zero}), &one}), &zero});
+  Value& place = call.aux("CumSum", {&counted, &call.constant(at::scalar_tensor(0, at::kLong))});
   Value& source = call.aux("Reshape", {&call.cast(call.tensor("source"), call.dtype()), &flat});
-  Value& spread = call.aux("Reshape", {&call.aux("Gather", {&source, &place}, {{"axis", std::int64_t{0}}}), &shape});
+  Value& front = call.constant(at::zeros({1}, scalar_type_of(call.dtype())));
+  Value& choice = call.aux("Concat", {&front, &source}, {{"axis", std::int64_t{0}}});
+  Value& taken = call.aux("Gather", {&choice, &place}, {{"axis", std::int64_t{0}}});
+  Value& spread = call.aux("Reshape", {&taken, &call.aux("Shape", {&mask})});
   return {&call.make("Where", {&mask, &spread, &x})};
 }
 
@@ -217,7 +219,7 @@ QUENCH_REGISTER_ATEN("index_add", map_index_write, "ScatterND")
 QUENCH_REGISTER_ATEN("slice_scatter", map_slice_scatter, "Range, Slice, ScatterND")
 QUENCH_REGISTER_ATEN("select_scatter", map_select_scatter, "ScatterND")
 QUENCH_REGISTER_ATEN("scatter_reduce", map_scatter_reduce, "ScatterElements")
-QUENCH_REGISTER_ATEN("masked_scatter", map_masked_scatter, "CumSum, Gather, Where")
+QUENCH_REGISTER_ATEN("masked_scatter", map_masked_scatter, "CumSum, Concat, Gather, Where")
 QUENCH_REGISTER_ATEN("nonzero", map_nonzero, "NonZero, Transpose")
 
 }  // namespace quench

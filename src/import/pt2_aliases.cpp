@@ -22,7 +22,23 @@ std::vector<std::string> tensors_of(const std::vector<Pt2Item>& items) {
   return names;
 }
 
+std::vector<std::string> tensors_read(const Pt2Node& node) {
+  std::vector<std::string> names;
+  for (const auto& [name, arg] : node.inputs)
+    for (const std::string& tensor : tensors_of(arg.items)) names.push_back(tensor);
+  return names;
+}
+
 }  // namespace
+
+void Pt2Aliases::check_read(const std::string& tensor, const std::string& reader) const {
+  QUENCH_CHECK(!stale_.contains(tensor), reader,
+               " reads a view of a tensor that an in-place operator has changed since; make the change out of place");
+}
+
+void Pt2Aliases::check_reads(const Pt2Node& node) const {
+  for (const std::string& tensor : tensors_read(node)) check_read(tensor, concat("node '", node.name, "'"));
+}
 
 std::string Pt2Aliases::root_of(const std::string& tensor) const {
   const auto at = roots_.find(tensor);
@@ -61,12 +77,8 @@ void Pt2Aliases::note_results(const Pt2Node& node, const std::string& kind, cons
 }
 
 void Pt2Aliases::check(const Pt2Node& node, const std::string& kind, const std::string& where) {
-  std::vector<std::string> inputs;
-  for (const auto& [name, arg] : node.inputs)
-    for (const std::string& tensor : tensors_of(arg.items)) inputs.push_back(tensor);
-  for (const std::string& input : inputs)
-    QUENCH_CHECK(!stale_.contains(input), where,
-                 " reads a view of a tensor that an in-place operator has changed since; make the change out of place");
+  check_reads(node);
+  const std::vector<std::string> inputs = tensors_read(node);
   const bool writes = is_in_place_kind(kind) && kind != "aten::detach_";  // that one changes no element
   if (inputs.empty() || (!writes && !may_be_view(kind))) return;
   if (writes) {

@@ -17,7 +17,12 @@ class Pt2Aliases {
   // A parameter, buffer or constant: nothing may write to it.
   void add_state(const std::string& tensor, const std::string& name) { state_[tensor] = name; }
 
-  // For every call in order; `kind` as "aten::relu_". Throws where the result would depend on when a view is read.
+  // For every tensor whose elements are read, by a call or as a result. Throws where what it holds would depend on when
+  // it is read.
+  void check_read(const std::string& tensor, const std::string& reader) const;
+  void check_reads(const Pt2Node& node) const;
+
+  // For every call of an operator in order; `kind` as "aten::relu_". Throws where it reads or writes what it must not.
   void check(const Pt2Node& node, const std::string& kind, const std::string& where);
 
   // A tensor whose elements are some of another's: those that `node` reads (a slice or select), or all of them.

@@ -83,6 +83,7 @@ void Pt2Calls::read_numel(const Pt2Node& node) {
 }
 
 void Pt2Calls::read_item(const Pt2Node& node) {
+  aliases.check_reads(node);
   AtenInt number;
   number.source = &values.tensor_input(node, 0);
   number.axis = -1;

@@ -58,6 +58,7 @@ Values run_on(const Pt2Program& body, const Values& inputs, Pt2Calls& calls) {
   Values results;
   for (const Pt2Item& item : body.outputs) {
     QUENCH_CHECK(item.kind == Kind::kTensor, "a graph inside gives back other than tensors, which is not supported");
+    calls.aliases.check_read(item.text, concat("the result '", item.text, "' of a graph inside"));
     results.push_back(&calls.values.tensor(item.text));
   }
   return results;
@@ -178,6 +179,7 @@ void read_while(const Pt2Node& node, Pt2Calls& outer) {
 bool is_control_target(const std::string& target) { return target == kCond || target == kWhile; }
 
 void read_control(const Pt2Node& node, Pt2Calls& outer) {
+  outer.aliases.check_reads(node);
   return node.target == kCond ? read_cond(node, outer) : read_while(node, outer);
 }
 

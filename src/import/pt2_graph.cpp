@@ -67,6 +67,7 @@ class GraphMaker {
   void add_output(const Pt2Item& output) {
     if (output.kind == Kind::kNone) return;
     QUENCH_CHECK(output.kind == Kind::kTensor, "an output of the program is no tensor");
+    calls_.aliases.check_read(output.text, concat("the program's result '", output.text, "'"));
     add_graph_output(graph_, calls_.values.tensor(output.text));
   }
 

@@ -37,13 +37,19 @@ std::vector<Pt2Item> items_of(const json& arguments) {
 
 Pt2Program read_body(const json& graph);
 
-Pt2Arg read_argument(const json& argument) {
+constexpr const char *kNoGrad = "torch.ops.higher_order.wrap_with_set_grad_enabled",
+                     *kAutocast = "torch.ops.higher_order.wrap_with_autocast";
+
+// What only wraps a graph takes the graph's calls in (wrapped_graph()), so that it is not read here: reading it in both
+// places would take twice as long with every graph that lies in another.
+Pt2Arg read_argument(const json& argument, const std::string& target) {
   const json* body = argument.is_object() ? find_member(argument, "as_graph") : nullptr;
   if (!body) return read_pt2_argument(argument);
   Pt2Item item;
   item.kind = Pt2Item::Kind::kGraph;
   item.text = text_member(*body, "name");
-  item.graph = std::make_shared<const Pt2Program>(read_body(object_member(*body, "graph")));
+  if (target != kNoGrad && target != kAutocast)
+    item.graph = std::make_shared<const Pt2Program>(read_body(object_member(*body, "graph")));
   return {false, {item}};
 }
 
@@ -57,7 +63,8 @@ Pt2Node read_node(const json& node) {
                           if (find_member(*metadata, "nn_module_stack"))
                             result.modules = text_member(*metadata, "nn_module_stack");
                         for (const json& input : array_member(node, "inputs"))
-                          result.inputs.emplace_back(text_member(input, "name"), read_argument(member(input, "arg")));
+                          result.inputs.emplace_back(text_member(input, "name"),
+                                                     read_argument(member(input, "arg"), result.target));
                         for (const json& output : array_member(node, "outputs")) {
                           result.outputs.push_back(read_pt2_argument(output));
                           result.is_condition = result.is_condition || find_member(output, "as_sym_bool");
@@ -155,15 +162,15 @@ void read_graph(const json& graph, const Renaming& names, Pt2Program& program);
 // executor's business, and no type changes, so the calls inside take its place.
 std::optional<std::size_t> wrapped_graph(const Pt2Node& node) {
   std::size_t place = 0;
-  if (node.target == "torch.ops.higher_order.wrap_with_set_grad_enabled") place = 1;
-  if (node.target == "torch.ops.higher_order.wrap_with_autocast" && node.inputs.size() > 4) {
+  if (node.target == kNoGrad) place = 1;
+  if (node.target == kAutocast && node.inputs.size() > 4) {
     const std::vector<Pt2Item>& enabled = node.inputs[2].second.items;
     QUENCH_CHECK(enabled.size() == 1 && enabled[0].kind == Pt2Item::Kind::kFlag && !enabled[0].flag, "in node '",
                  node.name, "': torch.autocast() is not supported; export the module without it");
     place = 4;
   }
   const bool found = place > 0 && place < node.inputs.size() && node.inputs[place].second.items.size() == 1 &&
-                     node.inputs[place].second.items[0].graph;
+                     node.inputs[place].second.items[0].kind == Pt2Item::Kind::kGraph;
   return found ? std::optional(place) : std::nullopt;
 }
 

@@ -12,7 +12,14 @@ struct Factor {
   Value *codes, *scale, *zero_point;
 };
 
-// float(A B) * (s_A s_B) + bias. The node stays the product, which bears its name.
+// As which the scales and the result are; a file that says nothing of it means float.
+DType result_type(const Factor& a, const Factor& b) {
+  for (const Value* scale : {a.scale, b.scale})
+    if (is_floating(scale->dtype())) return scale->dtype();
+  return DType::kFloat;
+}
+
+// float(A B) * (s_A s_B) + bias, in the scales' type. The node stays the product, which bears its name.
 void product(Graph& graph, Node& node, const Factor& a, const Factor& b, Value* bias) {
   QUENCH_CHECK(a.codes && a.scale && b.codes && b.scale, "a factor or its scale is absent");
   Node& scale = graph.insert_before(node, "Mul", node.name() + "_scale", {a.scale, b.scale});
@@ -21,7 +28,7 @@ void product(Graph& graph, Node& node, const Factor& a, const Factor& b, Value* 
   node.attrs.clear();
   node.output().set_type({});  // from here on: int32
   Node& cast = insert_behind(graph, node, 0, "Cast", {});
-  cast.attrs["to"] = static_cast<std::int64_t>(DType::kFloat);
+  cast.attrs["to"] = static_cast<std::int64_t>(result_type(a, b));
   Node& scaled = insert_behind(graph, cast, 0, "Mul", {&scale.output()});
   if (bias) insert_behind(graph, scaled, 0, "Add", {bias});
 }

@@ -143,6 +143,8 @@ const Case kCases[] = {
     {"slice_scatter", [](T x) { return x.slice_scatter(x.narrow(2, 0, 2) * 3, 2, 1, -1, 2) + x.select_scatter(x.select(1, 0) * 2, 1, -1); }},
     {"scatter_reduce", [](T x) { return x.scatter_reduce(1, at::zeros({1, 2, 6, 6}, at::kLong), x.narrow(1, 0, 2), "amax"); }},
     {"masked_scatter", [](T x) { return x.masked_scatter(x.select(1, 0).unsqueeze(1) > 0.1, x.flip({1, 2}) * 3); }},
+    {"masked_scatter_nothing", [](T x) { return x.masked_scatter(x > 9, x.flatten().slice(0, 0, 0)); }},
+    {"masked_scatter_wide_mask", [](T x) { return x.select(0, 0).masked_scatter(x > 0.1, x.flip({1, 2}) * 3); }},
     {"angles", [](T x) { return at::atan2(x, x.flip({1})) + x.abs().log10() + x.exp2() + x.erfc() + at::hypot(x, x + 1) + x.asinh(); }},
     {"truncation", [](T x) { return (x * 3).trunc() + (x * 3).frac() + x.sgn() + at::nan_to_num(x.log(), 0.5, 2.0, -2.0); }},
     {"bits", [](T x) { auto w = (x * 8).to(at::kInt); return (w & 5) + (w | 2) + (w ^ 3) + ~w; }},

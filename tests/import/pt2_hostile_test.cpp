@@ -1,9 +1,11 @@
 // torch.export archives that lie: every one ends in an Error that says what is wrong.
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <random>
 
 #include "import/pt2_files.h"
+#include "import/pt2_program.h"
 
 namespace quench {
 namespace {
@@ -91,6 +93,39 @@ TEST(Pt2Hostile, ProgramsThatDoNotHoldTogether) {
   expect_error(
       Pt2Copy("grouped").change(R"("submod_1","graph":{"inputs":[)", R"("submod_1","graph":{"inputs":[{"as_int":1},)"),
       "is called with");
+}
+
+// A program of so many calls inside so many torch.no_grad() inside each other.
+std::string wrapped_program(int depth, int calls) {
+  std::string nodes;
+  for (int i = 0; i < calls; ++i)
+    nodes += concat(i == 0 ? "" : ",", R"({"target":"torch.ops.aten.relu.default","name":"n)", i,
+                    R"(","inputs":[{"name":"self","arg":{"as_tensor":{"name":"x"}}}],)",
+                    R"("outputs":[{"as_tensor":{"name":")", i + 1 == calls ? "y" : concat("v", i), R"("}}]})");
+  const auto graph_of = [](const std::string& inside) {
+    return concat(R"({"inputs":[{"as_tensor":{"name":"x"}}],"outputs":[{"as_tensor":{"name":"y"}}],"nodes":[)", inside,
+                  R"(],"tensor_values":{}})");
+  };
+  for (int i = 0; i < depth; ++i)
+    nodes = concat(R"({"target":"torch.ops.higher_order.wrap_with_set_grad_enabled","name":"w","inputs":[)",
+                   R"({"name":"","arg":{"as_bool":false}},{"name":"","arg":{"as_graph":{"name":"g","graph":)",
+                   graph_of(nodes), R"(}}},{"name":"","arg":{"as_tensor":{"name":"x"}}}],)",
+                   R"("outputs":[{"as_tensor":{"name":"y"}}]})");
+  return concat(R"({"schema_version":{"major":8},"graph_module":{"graph":)", graph_of(nodes),
+                R"(,"signature":{"input_specs":[],"output_specs":[]}}})");
+}
+
+// Seven graphs inside each other, as deep as JSON is read, are no more to read than one: not 2^7 / 2 times as much. The
+// limit leaves room for a machine that is busy.
+TEST(Pt2Hostile, GraphsInsideEachOtherAreReadOnce) {
+  constexpr int kCalls = 1000;
+  const auto time_of = [&](int depth) {
+    const std::string text = wrapped_program(depth, kCalls);
+    const std::clock_t start = std::clock();
+    EXPECT_EQ(read_pt2_program(text, "test").nodes.size(), std::size_t{kCalls});
+    return static_cast<double>(std::clock() - start);
+  };
+  EXPECT_LT(time_of(7), 16 * time_of(1));
 }
 
 // Any other change of a program's text either leaves a program or ends in an Error: never in another exception.

@@ -62,6 +62,17 @@ TEST(Microsoft, FusedLayersBecomeLayers) {
             "n_Transpose = Transpose(y) perm=[1, 0]; out_raw = MatMul(x, n_Transpose); out = Mul(out_raw, {0.5})");
 }
 
+TEST(Microsoft, IntegerProductsTakeTheirScalesType) {
+  OneNode one("com.microsoft.MatMulIntegerToFloat", {{2, 4}, {4, 3}, {}, {3}}, {});
+  for (const char* name : {"z", "u"}) {
+    Value& scale = one.graph.value(name);
+    scale.set_type(TypeInfo::tensor(DType::kFloat16, scale.dims()));
+  }
+  EXPECT_EQ(one.upgraded_from(17),
+            "n_scale = Mul(z, u); out_raw = MatMulInteger(x, y, -, -); out_raw_1 = Cast(out_raw) to=10; "
+            "out = Mul(out_raw_1, n_scale)");
+}
+
 TEST(Microsoft, SumsThatAreOutputsKeepTheirNames) {
   EXPECT_EQ(upgraded("com.microsoft.SkipSimplifiedLayerNormalization", {{2, 4}, {2, 4}, {4}}, {}, 1),
             "n_Add = Add(x, y); out = RMSNormalization(n_Add, z) axis=-1 epsilon=1e-12");

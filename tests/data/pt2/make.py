@@ -255,6 +255,36 @@ class Cholesky(nn.Module):
         return torch.linalg.cholesky(x @ x.mT + torch.eye(4))
 
 
+class StaleResult(nn.Module):
+    """Returns another view of what was changed in place."""
+
+    def forward(self, x):
+        y = x.clone()
+        v = y.t()
+        y.add_(1.0)
+        return v
+
+
+class StaleOperand(nn.Module):
+    """Hands such a view to a branch."""
+
+    def forward(self, x):
+        y = x.clone()
+        v = y.t()
+        y.add_(1.0)
+        return torch.cond(x.sum() > 0, lambda a: a * 2, lambda a: a - 1, (v,))
+
+
+class StaleItem(nn.Module):
+    """Reads a number out of such a view."""
+
+    def forward(self, x):
+        y = torch.ones(1, 1, dtype=torch.int64)
+        v = y.t()
+        y.add_(1)
+        return x + v.item()
+
+
 class StaleView(nn.Module):
     """Reads a view after the tensor behind it was changed."""
 
@@ -338,6 +368,9 @@ def main():
     make("gru", Recurrent(), (image(3, 4, 6),), batch, (image(2, 4, 6),))
     make("unsupported", Unsupported(), (image(3, 4, 4),), batch)
     make("stale_view", StaleView(), (image(3, 4),), batch)
+    make("stale_result", StaleResult(), (image(3, 4),), batch)
+    make("stale_operand", StaleOperand(), (image(3, 4),), batch)
+    make("stale_item", StaleItem(), (image(3, 4),), batch)
     make("counter", Counter(), (image(3, 4),), batch)
     torch.manual_seed(8)
     rows = torch.randn(3, 4)
