@@ -1,8 +1,9 @@
 // embedding_bag: rows of a table, summed or averaged over bags that lie one behind the other in the list of indices.
 // Which bag an index is in is a matrix of ones and zeros [bags, indices], and the sums are its product with the rows.
+// A row that is not finite makes every bag NaN, where LibTorch has it in its own bag only: 0 * inf is no number.
 #include <ATen/ATen.h>
 
-#include "import/aten.h"
+#include "import/aten_sizes.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -52,11 +53,20 @@ class BagMapper {
     Value& count = call_.aux("ReduceSum", {&begun, &axis(0)}, {{"keepdims", std::int64_t{0}}});
     Value& bag = call_.aux("Sub", {&count, &number(1)});
     Value* inside = &call_.aux("Equal", {&call_.aux("Unsqueeze", {&places(starts), &axis(1)}), &bag});
-    if (call_.has("padding_idx") && call_.integer("padding_idx") >= 0) {
-      Value& padding = call_.operand("padding_idx", indices.dtype());
+    if (const std::int64_t row = padding_row(); row >= 0) {
+      Value& padding = call_.cast(number(row), indices.dtype());
       inside = &call_.aux("And", {inside, &call_.aux("Not", {&call_.aux("Equal", {&indices, &padding})})});
     }
     return call_.cast(*inside, type_);
+  }
+
+  // -1: none. A negative one counts from the end of the table, except in the inner operators, where it means none.
+  std::int64_t padding_row() const {
+    const std::int64_t row = call_.has("padding_idx") ? call_.integer("padding_idx") : -1;
+    if (row >= 0 || !call_.has("padding_idx") || call_.kind() != "embedding_bag") return row;
+    const std::int64_t rows = fixed_size(call_, call_.tensor("weight"), 0);
+    QUENCH_CHECK(row >= -rows, call_.where(), ": padding_idx ", row, " in a table of ", rows, " rows");
+    return row + rows;
   }
 
   AtenCall& call_;

@@ -9,14 +9,25 @@
 namespace quench {
 namespace {
 
+// exp(x) - 1 loses the digits of a small x, so that within -1..1 it is 2 t / (1 - t) with t = tanh(x / 2), the same
+// (multiply by cosh(x / 2)), which loses none.
 Values map_expm1(AtenCall& call) {
-  Value& x = call.cast(call.tensor("self"), call.dtype());
-  return {&call.make("Sub", {&call.aux("Exp", {&x}), &call.scalar(1.0, call.dtype())})};
+  Value &x = call.cast(call.tensor("self"), call.dtype()), &one = call.scalar(1.0, call.dtype());
+  Value& t = call.aux("Tanh", {&call.aux("Mul", {&x, &call.scalar(0.5, call.dtype())})});
+  Value& near_zero = call.aux("Div", {&call.aux("Add", {&t, &t}), &call.aux("Sub", {&one, &t})});
+  Value& elsewhere = call.aux("Sub", {&call.aux("Exp", {&x}), &one});
+  return {&call.make("Where", {&call.aux("Less", {&call.aux("Abs", {&x}), &one}), &near_zero, &elsewhere})};
 }
 
+// log(u) with u = 1 + x loses the digits of a small x, and x log(u) / (u - 1) does not: Goldberg, "What every computer
+// scientist should know about floating-point arithmetic", theorem 4 (Kahan's). Where u = x, x is large or infinite.
 Values map_log1p(AtenCall& call) {
-  Value& x = call.cast(call.tensor("self"), call.dtype());
-  return {&call.make("Log", {&call.aux("Add", {&x, &call.scalar(1.0, call.dtype())})})};
+  Value &x = call.cast(call.tensor("self"), call.dtype()), &one = call.scalar(1.0, call.dtype());
+  Value& u = call.aux("Add", {&x, &one});
+  Value& log = call.aux("Log", {&u});
+  Value& corrected = call.aux("Mul", {&x, &call.aux("Div", {&log, &call.aux("Sub", {&u, &one})})});
+  Value& not_small = call.aux("Where", {&call.aux("Equal", {&u, &x}), &log, &corrected});
+  return {&call.make("Where", {&call.aux("Equal", {&u, &one}), &x, &not_small})};
 }
 
 Values map_log2(AtenCall& call) {
@@ -50,17 +61,30 @@ Values map_isfinite(AtenCall& call) {
   return {&call.make("Not", {&call.aux("Or", {&call.aux("IsNaN", {&x}), &call.aux("IsInf", {&x})})})};
 }
 
-// The angle of (x, y): the arc tangent of y / x, and half a turn more, with y's sign, where x is negative. The quotient
-// of two zeros is no number, and the angle 0 or half a turn.
+// Whether there is a minus in front, also of a zero: its reciprocal is -inf.
+Value& has_minus(AtenCall& call, Value& x) {
+  Value& zero = call.scalar(0.0, x.dtype());
+  return call.aux("Or", {&call.aux("Less", {&x, &zero}), &call.aux("Less", {&call.aux("Reciprocal", {&x}), &zero})});
+}
+
+// y / x; of two zeros y, and of two infinities what their signs give: their quotients are no numbers.
+Value& slope_of(AtenCall& call, Value& y, Value& x) {
+  Value& zero = call.scalar(0.0, x.dtype());
+  Value& zeros = call.aux("And", {&call.aux("Equal", {&y, &zero}), &call.aux("Equal", {&x, &zero})});
+  Value& infinities = call.aux("And", {&call.aux("IsInf", {&y}), &call.aux("IsInf", {&x})});
+  Value& signs = call.aux("Mul", {&call.aux("Sign", {&y}), &call.aux("Sign", {&x})});
+  Value& slope = call.aux("Where", {&infinities, &signs, &call.aux("Div", {&y, &x})});
+  return call.aux("Where", {&zeros, &y, &slope});
+}
+
+// The angle of (x, y): the arc tangent of y / x, and half a turn more, with y's sign, where x is negative.
 Values map_atan2(AtenCall& call) {
   const DType type = call.dtype();
-  Value &y = call.operand("self", type), &x = call.operand("other", type), &zero = call.scalar(0.0, type);
+  Value &y = call.operand("self", type), &x = call.operand("other", type);
   Value& half_turn = call.scalar(std::numbers::pi, type);
-  Value& left = call.aux("Less", {&x, &zero});
-  Value& signed_turn = call.aux("Where", {&call.aux("Less", {&y, &zero}), &call.aux("Neg", {&half_turn}), &half_turn});
-  Value& turn = call.aux("Where", {&left, &signed_turn, &zero});
-  Value& slope = call.aux("Where", {&call.aux("Equal", {&y, &zero}), &zero, &call.aux("Div", {&y, &x})});
-  return {&call.make("Add", {&call.aux("Atan", {&slope}), &turn})};
+  Value& turn = call.aux("Where", {&has_minus(call, y), &call.aux("Neg", {&half_turn}), &half_turn});
+  Value& right = call.aux("Atan", {&slope_of(call, y, x)});
+  return {&call.make("Where", {&has_minus(call, x), &call.aux("Add", {&right, &turn}), &right})};
 }
 
 Values map_shrink(AtenCall& call) {
@@ -124,15 +148,15 @@ Values map_channel_dropout(AtenCall& call) {
 
 }  // namespace
 
-QUENCH_REGISTER_ATEN("expm1", map_expm1, "Exp, Sub")
-QUENCH_REGISTER_ATEN("log1p", map_log1p, "Add, Log")
+QUENCH_REGISTER_ATEN("expm1", map_expm1, "Tanh, Div, Exp, Sub, Where")
+QUENCH_REGISTER_ATEN("log1p", map_log1p, "Add, Log, Div, Mul, Where")
 QUENCH_REGISTER_ATEN("log2", map_log2, "Log, Mul")
 QUENCH_REGISTER_ATEN("log10", map_log10, "Log, Mul")
 QUENCH_REGISTER_ATEN("exp2", map_exp2, "Pow")
 QUENCH_REGISTER_ATEN("erfc", map_erfc, "Erf, Sub")
 QUENCH_REGISTER_ATEN("trunc", map_trunc, "Abs, Floor, Sign, Mul")
 QUENCH_REGISTER_ATEN("isfinite", map_isfinite, "IsNaN, IsInf, Or, Not")
-QUENCH_REGISTER_ATEN("atan2", map_atan2, "Div, Atan, Where, Add")
+QUENCH_REGISTER_ATEN("atan2", map_atan2, "Div, Atan, Add, Where")
 QUENCH_REGISTER_ATEN("hypot", map_hypot, "Mul, Add, Sqrt")
 QUENCH_REGISTER_ATEN("logaddexp", map_logaddexp, "Max, Softplus, Add")
 QUENCH_REGISTER_ATEN("logit", map_logit, "Clip, Sub, Div, Log")

@@ -1,4 +1,4 @@
-// Pooling of LibTorch -> MaxPool, AveragePool, GlobalAveragePool, GlobalMaxPool.
+// Pooling of LibTorch -> MaxPool, AveragePool, GlobalAveragePool, GlobalMaxPool; MatMul where windows vary.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -58,7 +58,8 @@ Values map_avg_pool(AtenCall& call) {
 }
 
 // Means over windows of different sizes, window i from floor(i n / m) to ceil((i + 1) n / m): a product with the matrix
-// [n, m] of their weights.
+// [n, m] of their weights. An element that is not finite makes all windows of its row and column NaN, where LibTorch
+// has it in its own windows only: 0 * inf is no number.
 at::Tensor window_means(std::int64_t n, std::int64_t m) {
   at::Tensor weights = at::zeros({n, m});
   for (std::int64_t i = 0; i < m; ++i) {
@@ -124,10 +125,10 @@ QUENCH_REGISTER_ATEN("max_pool3d_with_indices", map_max_pool, "MaxPool")
 QUENCH_REGISTER_ATEN("avg_pool1d", map_avg_pool, "AveragePool")
 QUENCH_REGISTER_ATEN("avg_pool2d", map_avg_pool, "AveragePool")
 QUENCH_REGISTER_ATEN("avg_pool3d", map_avg_pool, "AveragePool")
-QUENCH_REGISTER_ATEN("adaptive_avg_pool1d", map_adaptive_pool, "GlobalAveragePool, AveragePool")
-QUENCH_REGISTER_ATEN("adaptive_avg_pool2d", map_adaptive_pool, "GlobalAveragePool, AveragePool")
+QUENCH_REGISTER_ATEN("adaptive_avg_pool1d", map_adaptive_pool, "GlobalAveragePool, AveragePool, MatMul")
+QUENCH_REGISTER_ATEN("adaptive_avg_pool2d", map_adaptive_pool, "GlobalAveragePool, AveragePool, MatMul")
 QUENCH_REGISTER_ATEN("adaptive_avg_pool3d", map_adaptive_pool, "GlobalAveragePool, AveragePool")
-QUENCH_REGISTER_ATEN("_adaptive_avg_pool2d", map_adaptive_pool, "GlobalAveragePool, AveragePool")
+QUENCH_REGISTER_ATEN("_adaptive_avg_pool2d", map_adaptive_pool, "GlobalAveragePool, AveragePool, MatMul")
 QUENCH_REGISTER_ATEN("_adaptive_avg_pool3d", map_adaptive_pool, "GlobalAveragePool, AveragePool")
 QUENCH_REGISTER_ATEN("adaptive_max_pool1d", map_adaptive_pool, "GlobalMaxPool, MaxPool")
 QUENCH_REGISTER_ATEN("adaptive_max_pool2d", map_adaptive_pool, "GlobalMaxPool, MaxPool")

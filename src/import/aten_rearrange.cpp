@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "import/aten.h"
+#include "import/aten_sizes.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -12,12 +12,6 @@ namespace {
 using Ints = std::vector<std::int64_t>;
 
 Value& self(const AtenCall& call) { return call.tensor("self"); }
-
-std::int64_t fixed_size(const AtenCall& call, const Value& x, int axis) {
-  const Dim& dim = x.dims()[static_cast<std::size_t>(axis)];
-  QUENCH_CHECK(dim.is_number(), call.where(), ": the size of axis ", axis, " must be fixed");
-  return dim.number();
-}
 
 // Each element so many times: along a new axis behind its own, which is then merged.
 Values map_repeat_interleave(AtenCall& call) {

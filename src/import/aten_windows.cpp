@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "import/aten.h"
+#include "import/aten_sizes.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -12,12 +12,6 @@ namespace {
 using Ints = std::vector<std::int64_t>;
 
 Value& self(const AtenCall& call) { return call.tensor("self"); }
-
-std::int64_t fixed_size(const AtenCall& call, const Value& x, int axis) {
-  const Dim& dim = x.dims()[static_cast<std::size_t>(axis)];
-  QUENCH_CHECK(dim.is_number(), call.where(), ": the size of axis ", axis, " must be fixed");
-  return dim.number();
-}
 
 // Where the windows of `size` elements lie, `apart` elements apart in themselves and `step` from each other: [windows,
 // size].
@@ -102,7 +96,7 @@ Values map_hstack(AtenCall& call) {
   const Values tensors = call.tensors("tensors");
   const int rank = tensors.at(0)->rank();
   QUENCH_CHECK(rank > 0, call.where(), ": of numbers has no counterpart");
-  return {&call.make("Concat", tensors, {{"axis", std::int64_t{rank > 1 && call.kind() == "hstack" ? 1 : 0}}})};
+  return {&call.make("Concat", tensors, {{"axis", std::int64_t{rank > 1 ? 1 : 0}}})};
 }
 
 Values map_reversed_axes(AtenCall& call) {
