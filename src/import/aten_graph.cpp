@@ -1,7 +1,5 @@
 #include "import/aten_graph.h"
 
-#include <set>
-
 namespace quench {
 
 std::string plain_kind(const std::string& kind) {
@@ -16,13 +14,17 @@ bool is_in_place_kind(const std::string& kind) {
 }
 
 bool is_view_kind(const std::string& kind) {
-  static const std::set<std::string> kViews = {"view",      "view_as",         "unflatten",     "t",
-                                               "transpose", "permute",         "slice",         "select",
-                                               "narrow",    "squeeze",         "unsqueeze",     "expand",
-                                               "expand_as", "alias",           "detach",        "chunk",
-                                               "split",     "unbind",          "movedim",       "split_with_sizes",
-                                               "dropout",   "feature_dropout", "alpha_dropout", "diagonal"};
-  if (kind.starts_with("aten::")) return kViews.contains(kind.substr(6));
+  static const std::string kViews =
+      " view view_as view_as_real view_as_complex _unsafe_view reshape reshape_as _reshape_alias flatten unflatten "
+      "ravel"
+      " t transpose permute numpy_T matrix_H mT mH adjoint swapaxes swapdims moveaxis movedim"
+      " slice select narrow diagonal unfold as_strided unbind"
+      " chunk split split_with_sizes tensor_split hsplit vsplit dsplit"
+      " unsafe_chunk unsafe_split unsafe_split_with_sizes"
+      " squeeze unsqueeze atleast_1d atleast_2d atleast_3d expand expand_as broadcast_to"
+      " alias detach lift_fresh contiguous to type_as cpu real imag conj _conj resolve_conj resolve_neg positive"
+      " dropout feature_dropout alpha_dropout ";
+  if (kind.starts_with("aten::")) return kViews.find(" " + kind.substr(6) + " ") != std::string::npos;
   return kind == "quench::quant_stub" || kind == "quench::dequant_stub" || kind == "prim::ListUnpack";
 }
 

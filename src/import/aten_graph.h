@@ -10,8 +10,7 @@ namespace quench {
 // "aten::relu_" -> "relu"; other namespaces are kept.
 std::string plain_kind(const std::string& kind);
 bool is_in_place_kind(const std::string& kind);  // "aten::relu_"
-// The results of "aten::view" and its like share the memory of the first input. What may be a view or a
-// copy (reshape, contiguous) is not among them.
+// The results of "aten::view" and its like share the memory of the first input, or may (reshape, contiguous).
 bool is_view_kind(const std::string& kind);
 
 // Makes `value` a further output of the graph; an Identity stands before one that is an input, a constant

@@ -21,6 +21,15 @@ AliasCheck::AliasCheck(const Trace& trace) : trace_(trace), roots_(trace.values.
   find_roots(0, trace.nodes.size());
 }
 
+// Of the kinds that may give a view (to, contiguous) none does that changes the element type.
+bool AliasCheck::may_share(const TraceNode& node) const {
+  if (is_in_place_kind(node.kind)) return true;
+  if (!is_view_kind(node.kind) || node.outputs.empty()) return false;
+  const TraceValue &from = trace_.values[static_cast<std::size_t>(node.inputs[0])],
+                   &to = trace_.values[static_cast<std::size_t>(node.outputs[0])];
+  return node.kind != "aten::to" || from.dtype == to.dtype;
+}
+
 void AliasCheck::find_roots(std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < end; i = trace_.nodes[i].end(i)) {
     const TraceNode& node = trace_.nodes[i];
@@ -32,7 +41,7 @@ void AliasCheck::find_roots(std::size_t begin, std::size_t end) {
         for (std::size_t k = 0; k < node.outputs.size(); ++k)
           roots(node.outputs[k]).insert(roots(block.outputs[k]).begin(), roots(block.outputs[k]).end());
       }
-    } else if (!node.inputs.empty() && (is_view_kind(node.kind) || is_in_place_kind(node.kind))) {
+    } else if (!node.inputs.empty() && may_share(node)) {
       for (const int output : node.outputs) roots(output) = roots(node.inputs[0]);
     }
   }

@@ -29,6 +29,7 @@ class AliasCheck {
 
  private:
   using Roots = std::set<int>;
+  bool may_share(const TraceNode& node) const;
   void find_roots(std::size_t begin, std::size_t end);
   void find_roots_of_loop(const TraceNode& loop);
   Roots& roots(int value) { return roots_[static_cast<std::size_t>(value)]; }

@@ -6,15 +6,6 @@
 namespace quench {
 namespace {
 
-// What is or may be a view of its input. There is no module to compare the graph with, so doubt counts.
-bool may_be_view(const std::string& kind) {
-  static const std::set<std::string> kMayBe = {
-      "aten::reshape", "aten::reshape_as",   "aten::flatten",   "aten::contiguous", "aten::to",
-      "aten::type_as", "aten::real",         "aten::swapaxes",  "aten::unfold",     "aten::lift_fresh",
-      "aten::detach_", "aten::_unsafe_view", "aten::as_strided"};
-  return is_view_kind(kind) || kMayBe.contains(kind);
-}
-
 std::vector<std::string> tensors_of(const std::vector<Pt2Item>& items) {
   std::vector<std::string> names;
   for (const Pt2Item& item : items)
@@ -80,7 +71,7 @@ void Pt2Aliases::check(const Pt2Node& node, const std::string& kind, const std::
   check_reads(node);
   const std::vector<std::string> inputs = tensors_read(node);
   const bool writes = is_in_place_kind(kind) && kind != "aten::detach_";  // that one changes no element
-  if (inputs.empty() || (!writes && !may_be_view(kind))) return;
+  if (inputs.empty() || (!writes && kind != "aten::detach_" && !is_view_kind(kind))) return;
   if (writes) {
     const auto state = state_.find(root_of(inputs[0]));
     QUENCH_CHECK(state == state_.end(), where, " writes to '", state->second,

@@ -112,7 +112,8 @@ Graph trace_program(const std::string& path, const ImportOptions& options) {
       settled = std::move(graph);  // such a loop computes numbers or lists alone, and need not become one of the graph
     } catch (const Error&) {
       if (settled) return std::move(*settled);
-      if (!program.keep_varying_loops() && !program.keep_varying_comparisons()) throw;
+      if (!program.keep_varying_loops() && !program.keep_varying_comparisons() && !program.keep_what_may_flip(batch))
+        throw;
     }
   }
 }

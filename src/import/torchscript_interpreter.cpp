@@ -6,12 +6,14 @@
 #include <torch/csrc/jit/ir/ir.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "import/torchscript_blocks.h"
 #include "import/torchscript_constructs.h"
 #include "import/torchscript_numbers.h"
+#include "import/torchscript_sizes.h"
 #include "import/trace.h"
 #include "quench/error.h"
 
@@ -52,16 +54,46 @@ void find_last_uses(const jit::Block& block, LastUses& last) {
 // Of a block that is being recorded: what was made in it, which it alone may change, and tensors as they were before
 // it wrote into them.
 struct RecordedBlock {
-  Stack made;
+  c10::IValue::HashAliasedIValues made;
   std::vector<std::pair<at::Tensor, at::Tensor>> before;
 
-  bool has_made(const c10::IValue& value) const {
-    return std::any_of(made.begin(), made.end(), [&](const c10::IValue& one) { return one.is(value); });
-  }
   void restore() const {
     const Untraced untraced;
-    for (auto [tensor, copy] : before) tensor.copy_(copy);
+    for (auto one = before.rbegin(); one != before.rend(); ++one) one->first.copy_(one->second);
   }
+};
+
+// Memory that was written to in a way that hangs on data. The trace of a tensor does not tell when that was done
+// through another that shares it.
+class WrittenMemory {
+ public:
+  void add(const at::Tensor& tensor) {
+    if (tensor.defined() && tensor.has_storage())
+      storages_.try_emplace(key(tensor), tensor.storage().getWeakStorageImpl());
+  }
+  void add_all(const Stack& values) {
+    for (const c10::IValue& value : values) {
+      if (value.isTensor()) add(value.toTensor());
+      if (value.isTensorList())
+        for (const at::Tensor& tensor : value.toTensorVector()) add(tensor);
+    }
+  }
+  // Whether the elements hang on data though the trace does not say so.
+  bool hides_data(const c10::IValue& value) const {
+    if (storages_.empty()) return false;
+    if (value.isTensorList()) {
+      const std::vector<at::Tensor> tensors = value.toTensorVector();
+      return std::any_of(tensors.begin(), tensors.end(), [&](const at::Tensor& one) { return hides_data(one); });
+    }
+    if (!value.isTensor()) return false;
+    const at::Tensor& tensor = value.toTensor();
+    return tensor.defined() && tensor.has_storage() && storages_.contains(key(tensor)) && !hangs_on_inputs(tensor);
+  }
+
+ private:
+  static const c10::StorageImpl* key(const at::Tensor& tensor) { return tensor.storage().unsafeGetStorageImpl(); }
+  // Weak: elements go, addresses are not used again.
+  std::unordered_map<const c10::StorageImpl*, c10::weak_intrusive_ptr<c10::StorageImpl>> storages_;
 };
 
 class Interpreter {
@@ -101,7 +133,7 @@ class Interpreter {
     recorded_.emplace_back();
     const auto leave = [&] {
       recorded_.back().restore();
-      for (const auto& [tensor, copy] : recorded_.back().before) tainted_.push_back(tensor);
+      for (const auto& [tensor, copy] : recorded_.back().before) written_.add(tensor);
       recorded_.pop_back();
     };
     try {
@@ -178,7 +210,7 @@ class Interpreter {
       stack[0] = limit - turn;
       return record_loop(node, stack, turn, runner());
     }
-    if (tracing) seen_[&node].insert(turn);
+    if (tracing) seen_[&node].insert({turn, std::min(limit, std::int64_t{0})});
     return {stack.begin() + 2, stack.end()};
   }
 
@@ -188,20 +220,25 @@ class Interpreter {
 
   void run_operator(const jit::Node& node, Stack& stack) {
     if (node.maybeOperator()) check_set(node, stack);  // not for those that tuples and such are made of
-    if (!recorded_.empty()) prepare_writes(node, stack);
+    const std::vector<at::Tensor> written = prepare_writes(node, stack);
     if (run_construct(node, stack)) {
       note_made(node, stack);
       return;
     }
     if (jit::tracer::isTracing()) {
       check_read(node, stack);
-      look_at_comparison(node, stack);
+      look_at_sizes(node, stack);
       if (run_data_numbers(node, stack)) return;
     }
+    const bool hidden =
+        std::any_of(stack.begin(), stack.end(), [&](const c10::IValue& one) { return written_.hides_data(one); });
     const std::vector<HandedOver> handed_over = hand_over_numbers(node, stack);
     if (const c10::FunctionSchema* schema = node.maybeSchema(); schema && schema->is_vararg())
       stack.emplace_back(static_cast<std::int64_t>(node.inputs().size()));
     node.getOperation()(stack);
+    if (hidden) written_.add_all(stack);
+    for (const at::Tensor& tensor : written)
+      if (hidden || hangs_on_inputs(tensor)) written_.add(tensor);
     check_taken(node, handed_over);
     check_sizes(node, stack);
   }
@@ -214,50 +251,54 @@ class Interpreter {
                    " elements; at most ", kLargestTensor, " are allowed", place_in_source(node));
   }
 
-  void look_at_comparison(const jit::Node& node, Stack& stack) {
-    static const std::set<c10::Symbol> kComparisons = {c10::aten::lt, c10::aten::le, c10::aten::gt,
-                                                       c10::aten::ge, c10::aten::eq, c10::aten::ne};
-    if (!kComparisons.contains(node.kind()) || stack.size() != 2 || !stack[0].isInt() || !stack[1].isInt()) return;
+  // What sizes decide: noted, to be compared with the other traces; recorded where it was found to hang on them.
+  void look_at_sizes(const jit::Node& node, Stack& stack) {
+    const std::optional<SeenNumber> seen = seen_by(node, stack);
+    if (!seen) return;
     if (kept_.contains(&node))
       stack[0] = number_tensor(stack[0]);
     else
-      seen_[&node].insert(static_cast<std::int64_t>(static_cast<std::uint64_t>(stack[0].toInt()) -
-                                                    static_cast<std::uint64_t>(stack[1].toInt())));
+      seen_[&node].insert(*seen);
   }
 
   // Lists, dicts and objects of a recorded block are its own.
   void note_made(const jit::Node& node, const Stack& results) {
     static const std::set<c10::Symbol> kMakes = {c10::prim::ListConstruct, c10::prim::DictConstruct,
                                                  c10::prim::CreateObject};
-    if (!recorded_.empty() && kMakes.contains(node.kind())) recorded_.back().made.push_back(results[0]);
+    if (!recorded_.empty() && kMakes.contains(node.kind())) recorded_.back().made.insert(results[0]);
   }
 
-  // What the block writes into and is not its own: a tensor gets its elements back at the end (the trace knows the
-  // new ones), a list or an object cannot.
-  void prepare_writes(const jit::Node& node, const Stack& stack) {
+  // The tensors that the node writes into, if any. What a recorded block writes into and is not its own: a tensor gets
+  // its elements back at the end (the trace knows the new ones), a list or an object cannot.
+  std::vector<at::Tensor> prepare_writes(const jit::Node& node, const Stack& stack) {
+    std::vector<at::Tensor> written;
     const bool sets = node.kind() == c10::prim::SetAttr;
     const c10::FunctionSchema* schema = node.maybeSchema();
     for (std::size_t i = 0; i < stack.size(); ++i) {
       const bool described = schema && i < schema->arguments().size();
       const c10::AliasInfo* alias = described ? schema->arguments()[i].alias_info() : nullptr;
       if (!(sets && i == 0) && !(alias && alias->isWrite())) continue;
+      if (stack[i].isTensor() && stack[i].toTensor().defined()) written.push_back(stack[i].toTensor());
+      if (recorded_.empty()) continue;
       if (stack[i].isTensor()) {
         const Untraced untraced;
         recorded_.back().before.emplace_back(stack[i].toTensor(), stack[i].toTensor().detach().clone());
         continue;
       }
-      QUENCH_CHECK(recorded_.back().has_made(stack[i]), "'", node.kind().toQualString(), "' changes a ",
+      QUENCH_CHECK(recorded_.back().made.contains(stack[i]), "'", node.kind().toQualString(), "' changes a ",
                    stack[i].tagKind(), " that was made outside of a branch or loop that the graph keeps",
                    place_in_source(node));
     }
+    return written;
   }
 
-  // Numbers read from tensors that hang on no data are known; not when such a block has written into them.
+  // Numbers read from tensors that hang on no data are known; not when something that does was written into them.
   void check_read(const jit::Node& node, const Stack& stack) const {
-    if (!reads_number(node) || hangs_on_inputs(stack[0].toTensor())) return;
-    for (const at::Tensor& tensor : tainted_)
-      QUENCH_CHECK(!tensor.is_alias_of(stack[0].toTensor()),
-                   "a number is read from a tensor that a branch or loop, which hangs on data, has changed",
+    if (!reads_number(node) && node.kind() != c10::aten::equal) return;
+    for (const c10::IValue& read : stack)
+      QUENCH_CHECK(!written_.hides_data(read),
+                   "a number is read from a tensor that was changed, by what hangs on data, through a view or in a "
+                   "branch or loop; make the change out of place",
                    place_in_source(node));
   }
 
@@ -267,7 +308,7 @@ class Interpreter {
   LastUses last_uses_;
   std::unordered_map<const jit::Value*, c10::IValue> values_;
   std::vector<RecordedBlock> recorded_;
-  std::vector<at::Tensor> tainted_;
+  WrittenMemory written_;
   std::int64_t steps_ = 0;
 };
 

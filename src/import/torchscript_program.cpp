@@ -49,25 +49,6 @@ void check_result_type(const c10::Type& type) {
   for (const c10::TypePtr& part : type.containedTypes()) check_result_type(*part);
 }
 
-bool holds(c10::Symbol comparison, double difference) {
-  if (comparison == c10::aten::lt) return difference < 0;
-  if (comparison == c10::aten::le) return difference <= 0;
-  if (comparison == c10::aten::gt) return difference > 0;
-  if (comparison == c10::aten::ge) return difference >= 0;
-  return (comparison == c10::aten::eq) == (difference == 0);
-}
-
-// `seen`: differences at a size, twice and three times that. Whether the comparison is another for any size from 1 on;
-// true also where the difference does not grow evenly.
-bool may_flip(c10::Symbol comparison, const std::vector<double>& seen, double size) {
-  const double slope = (seen[1] - seen[0]) / size;
-  if (seen[2] - seen[1] != seen[1] - seen[0]) return true;
-  const double at_one = seen[0] - slope * (size - 1), far = seen[0] + slope * 1e9;
-  const bool crosses = slope != 0 && at_one / slope <= 0;  // from size 1 on the difference grows through 0
-  const bool equality = comparison == c10::aten::eq || comparison == c10::aten::ne;
-  return equality ? crosses : holds(comparison, at_one) != holds(comparison, far);
-}
-
 }  // namespace
 
 struct ScriptProgram::Loaded {
@@ -162,22 +143,18 @@ bool ScriptProgram::keep_varying_loops() {
   return loaded_->keep([](const jit::Node& node) { return node.kind() == c10::prim::Loop; });
 }
 
-bool ScriptProgram::keep_varying_comparisons() {
-  return loaded_->keep([](const jit::Node& node) { return node.kind() != c10::prim::Loop; });
-}
+bool ScriptProgram::keep_varying_comparisons() { return loaded_->keep(is_comparison); }
 
 bool ScriptProgram::keep_what_may_flip(std::int64_t size) {
+  if (loaded_->runs.size() < 3) return false;  // an error came first
   return loaded_->keep([&](const jit::Node& node) {
-    std::vector<double> least, most;
+    std::vector<SeenNumber> least, most;
     for (const SeenNumbers& run : loaded_->runs) {
       if (!run.contains(&node)) continue;
-      least.push_back(static_cast<double>(*run.at(&node).begin()));
-      most.push_back(static_cast<double>(*run.at(&node).rbegin()));
+      least.push_back(*run.at(&node).begin());
+      most.push_back(*run.at(&node).rbegin());
     }
-    const auto flips = [&](const std::vector<double>& seen) {
-      return seen.size() < 3 || may_flip(node.kind(), seen, static_cast<double>(size));
-    };
-    return node.kind() != c10::prim::Loop && (flips(least) || flips(most));
+    return least.size() < 3 || may_flip(node, least, size) || may_flip(node, most, size);
   });
 }
 

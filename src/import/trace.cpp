@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "graph/tensor_types.h"
 #include "quench/error.h"
@@ -58,23 +57,35 @@ at::Tensor traced_alpha_dropout(const at::Tensor& input, double p, bool train) {
 thread_local const std::vector<at::Tensor>* readable = nullptr;
 thread_local std::size_t input_count = 0;  // of the traced function
 
+// What is known of the values of the trace that is being recorded, by their numbers: addresses are used again.
+thread_local std::unordered_map<std::size_t, bool> known_dependences;
+
+// Branches and loops that are left in a trace hang on data themselves; so do the inputs of their bodies.
+bool is_data(const jit::Value& value) {
+  const jit::Node* node = value.node();
+  const bool in_body = node->owningBlock() != node->owningGraph()->block();
+  return node->kind() == c10::prim::If || node->kind() == c10::prim::Loop ||
+         (node->kind() == c10::prim::Param && (in_body || value.offset() < input_count));
+}
+
 // Whether an input's elements are behind a value. A number that was made of sizes, as a tensor without dims, is
 // none: PyTorch's own traces compute sizes that way.
 bool depends_on_inputs(const jit::Value* value) {
-  std::unordered_set<const jit::Value*> seen;
   std::vector<const jit::Value*> open = {value};
   while (!open.empty()) {
     const jit::Value* one = open.back();
-    open.pop_back();
-    if (!seen.insert(one).second) continue;
-    const jit::Node* node = one->node();
-    const bool in_body = node->owningBlock() != node->owningGraph()->block();
-    // Branches and loops that are left in a trace hang on data themselves; so do the inputs of their bodies.
-    if (node->kind() == c10::prim::If || node->kind() == c10::prim::Loop) return true;
-    if (node->kind() == c10::prim::Param && (in_body || one->offset() < input_count)) return true;
-    for (const jit::Value* input : node->inputs()) open.push_back(input);
+    const std::size_t before = open.size();
+    bool depends = is_data(*one);
+    for (const jit::Value* input : one->node()->inputs()) {
+      const auto known = known_dependences.find(input->unique());
+      if (known == known_dependences.end()) open.push_back(input);
+      depends = depends || (known != known_dependences.end() && known->second);
+    }
+    if (open.size() > before && !depends) continue;  // those first
+    open.resize(before - 1);
+    known_dependences[one->unique()] = depends;
   }
-  return false;
+  return known_dependences.at(value->unique());
 }
 
 // Whoever reads an element decides something by it that no trace can see. (at::equal is let through: LibTorch's
@@ -250,6 +261,7 @@ Trace record_trace(const TracedFunction& function, const std::vector<at::Tensor>
   const c10::impl::IncludeDispatchKeyGuard included(kTraceKey);
   readable = &state;
   input_count = inputs.size();
+  known_dependences.clear();
   const auto recorded = jit::tracer::trace(stack, traced, [](const at::Tensor&) { return std::string(); });
   Trace trace = Reader(*recorded.first->graph).take();
   remove_unread(trace);

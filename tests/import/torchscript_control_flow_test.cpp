@@ -189,6 +189,29 @@ def forward(self, x):
                   batches);
 }
 
+// Alike in the traces' batches of 2, 4 and 6, and otherwise in larger ones.
+TEST(TorchScriptControlFlow, ArithmeticOnTheBatchSize) {
+  std::vector<at::Tensor> batches;
+  for (const std::int64_t rows : {1, 2, 3, 15, 16, 33, 100}) batches.push_back(at::ones({rows, 4}));
+  const auto expect = [&](const std::string& body) {
+    SCOPED_TRACE(body);
+    EXPECT_NO_THROW(expect_faithful("def forward(self, x):\n" + body, batches));
+  };
+  expect("  return x * 2 if x.size(0) // 16 > 0 else x\n");
+  expect("  return x * 2 if x.size(0) // 3 > 5 else x\n");
+  expect("  return x * 2 if x.size(0) % 100 == 0 else x\n");
+  expect("  return x * min(x.size(0), 2) + max(x.size(0), 20)\n");
+  expect("  for i in range(min(x.size(0), 20)):\n    x = x + i\n  return x\n");
+  expect("  for i in range(x.size(0) - 10):\n    x = x + i\n  return x\n");
+  expect("  for i in range(0, x.size(0), 16):\n    x = x + i\n  return x\n");
+  expect("  return x * 2 if abs(x.size(0) - 10) < 7 else x\n");
+  expect("  return x * (x.size(0) // 2)\n");
+  const std::string cut = refusal(program("def forward(self, x):\n  return x[:min(x.size(0), 64)]\n"));
+  EXPECT_NE(cut.find("takes a number that hangs on data as 'end'"), std::string::npos) << cut;
+  for (const char* body : {"x.size(0) / 16.0 > 1.0", "int(x.size(0) / 16) > 0", "x.size(0) >> 4 > 0"})
+    EXPECT_NE(refusal(program(concat("def forward(self, x):\n  return x * 2 if ", body, " else x\n"))), "") << body;
+}
+
 TEST(TorchScriptControlFlow, ForLoopOverAConstantIsUnrolled) {
   const Graph graph = expect_faithful(R"(
 def forward(self, x):
@@ -458,8 +481,6 @@ def forward(self, x):
   return torch.stack(parts)
 )",
          "changes a GenericList that was made outside");
-  // 2 for the traces (batches of 2, 4 and 6), 1 for a batch of 1.
-  expect("def forward(self, x):\n  return x * min(x.size(0), 2)\n", "where the free dims of the inputs are 1");
   expect(R"(
 def forward(self, x):
   y = x * 1
@@ -476,8 +497,44 @@ def forward(self, x):
     n.add_(1)
   return x * int(n)
 )",
-         "a number is read from a tensor that a branch or loop");
+         "a number is read from a tensor that was changed");
   expect("def forward(self, x):\n  first: List[float] = x[0].tolist()\n  return x * first[0]\n", "prim::tolist");
+}
+
+TEST(TorchScriptControlFlow, WritesThroughViewsAreSeen) {
+  const auto expect = [](const std::string& code, const std::string& part) {
+    const std::string message = refusal(program(code));
+    EXPECT_NE(message.find(part), std::string::npos) << code << message;
+  };
+  const std::string read = "a number is read from a tensor that was changed";
+  expect(R"(
+def forward(self, x):
+  y = torch.zeros([3])
+  y[0] = x.sum()
+  if bool(y[0] > 1000.):
+    return x + 1.
+  return x - 1.
+)",
+         read);
+  expect(R"(
+def forward(self, x):
+  y = torch.zeros([1])
+  flat = y.view([-1])
+  y.add_(x.sum())
+  return x * float(flat)
+)",
+         read);
+  expect_faithful(R"(
+def forward(self, x):
+  y = torch.zeros([3])
+  y[0] = 5.
+  return x * 2 if bool(y[1] > 1.) else x
+)",
+                  filled({1}));
+  for (const char* view : {"reshape(-1)", "flatten()", "contiguous().view(-1)", "swapaxes(0, 1)", "unfold(1, 1, 1)"})
+    expect(concat("def forward(self, x):\n  y = x.clone()\n  v = y.", view,
+                  "\n  z = y * 1.\n  if bool(x.sum() > 1000.):\n    v.add_(1.)\n    z = y * 1.\n  return z\n"),
+           "in-place operator has changed");
 }
 
 double seconds_to_refuse(const std::string& code, const std::string& part) {
