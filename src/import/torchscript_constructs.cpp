@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 #include "import/torchscript_blocks.h"
@@ -88,9 +89,11 @@ Stack raise(const jit::Node& node, const Stack& in) {
 
 // `with torch.no_grad()`: gradients are off all the while.
 Stack enter(const jit::Node& node, const Stack& in) {
-  const std::string name = in.at(0).isObject() ? in[0].type()->repr_str() : "";
-  QUENCH_CHECK(name.find("grad_mode") != std::string::npos, "'with' on ", name.empty() ? "this" : name,
-               " is not supported", place_in_source(node));
+  const std::string name = in.at(0).isObject() ? in[0].toObjectRef().name() : "";
+  const std::size_t last = name.rfind('.') + 1;  // before it, there may be what LibTorch puts into names that clash
+  static const std::set<std::string> kModes = {"no_grad", "enable_grad", "inference_mode"};
+  const bool known = name.starts_with("__torch__.torch.autograd.grad_mode.") && kModes.contains(name.substr(last));
+  QUENCH_CHECK(known, "'with' on ", name.empty() ? "this" : name, " is not supported", place_in_source(node));
   return Stack(node.outputs().size());
 }
 

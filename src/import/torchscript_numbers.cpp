@@ -72,6 +72,7 @@ const std::map<std::string, NumberOp>& number_ops() {
       {"aten::log", [](const Tensors& in) { return at::log(in[0]); }},
       {"aten::floor", [](const Tensors& in) { return at::floor(in[0]); }},
       {"aten::ceil", [](const Tensors& in) { return at::ceil(in[0]); }},
+      {"aten::round", [](const Tensors& in) { return at::round(in[0]); }},
       {"prim::abs", [](const Tensors& in) { return at::abs(in[0]); }},
       {"prim::max", [](const Tensors& in) { return at::maximum(in[0], in[1]); }},
       {"prim::min", [](const Tensors& in) { return at::minimum(in[0], in[1]); }},
@@ -174,6 +175,7 @@ bool only_for_messages(const jit::Node& node) {
 bool may_hang_on_data(const jit::Node& node, const c10::Argument& argument) {
   const std::string kind = node.kind().toQualString();
   if (kind == "aten::select" && argument.name() == "index") return true;
+  if (argument.name() == "alpha" || kind == "aten::arange") return false;  // attributes and sizes of the graph
   const c10::Type& type = *argument.type();
   if (type.kind() == c10::TypeKind::NumberType) return true;
   return type.kind() == c10::TypeKind::OptionalType && type.containedTypes().at(0)->kind() == c10::TypeKind::NumberType;

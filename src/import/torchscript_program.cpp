@@ -12,6 +12,7 @@
 #include <functional>
 
 #include "import/torchscript_interpreter.h"
+#include "import/torchscript_memory.h"
 #include "import/torchscript_ops.h"
 #include "import/torchscript_tensors.h"
 
@@ -114,6 +115,7 @@ ScriptProgram::~ScriptProgram() = default;
 const jit::Module& ScriptProgram::module() const { return loaded_->module; }
 
 ScriptResults ScriptProgram::run(const std::vector<at::Tensor>& inputs) {
+  const LimitedMemory limited;
   const jit::GraphOptimizerEnabledGuard as_written(false);
   // Where gradients are wanted attention runs operator by operator, which is what a graph needs.
   const c10::AutoGradMode gradients(loaded_->fused_attention);

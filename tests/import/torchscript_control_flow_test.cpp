@@ -282,6 +282,7 @@ def forward(self, x):
   return x[:, min(abs(half), 3)] * max(n, 1), scaled
 )",
                   filled({0, 1, 2, 4, 5, 7}));
+  expect_faithful("def forward(self, x):\n  return x * round(float(x.max()))\n", filled({0.5, 1.5, 2.5, -0.5, 1.25}));
 }
 
 TEST(TorchScriptControlFlow, InPlaceOperatorsInBranches) {
@@ -439,6 +440,10 @@ TEST(TorchScriptControlFlow, WhatCannotBeAGraphIsRefusedByName) {
   expect("def forward(self, x):\n  return x.view([int(x.max()) + 3, -1])\n", "goes into a list");
   expect("def forward(self, x):\n  return x.sum(dim=[0], keepdim=bool(x.max() > 0))\n",
          "takes a number that hangs on data as 'keepdim'");
+  expect("def forward(self, x):\n  return torch.add(x, x, alpha=int(x.max()))\n",
+         "takes a number that hangs on data as 'alpha'");
+  expect("def forward(self, x):\n  return x.sum() + torch.arange(int(x.max()) + 3)\n",
+         "takes a number that hangs on data as 'end'");
   expect("def forward(self, x):\n  return x, int(x.max())\n", "returns a number");
   expect(R"(
 def forward(self, x):
@@ -567,6 +572,19 @@ def forward(self, x):
       "def forward(self, x):\n  while bool((x * x).sum() > -1):\n    x = x * 1\n  return x\n", kEndless);
   EXPECT_LT(std::max({numbers, empty, tensors, data}), kSeconds);
   std::cout << "refused after " << numbers << ", " << empty << ", " << tensors << ", " << data << " s\n";
+}
+
+// 32 GB in one; an outer product; and 1 GB again and again.
+TEST(TorchScriptControlFlow, MemoryWithoutEndIsRefused) {
+  const double one = seconds_to_refuse("def forward(self, x):\n  return x + torch.zeros([8589934592]).sum()\n",
+                                       "makes a tensor of 34359738368 bytes");
+  const double outer =
+      seconds_to_refuse("def forward(self, x):\n  y = torch.ones([100000])\n  return x + (y.unsqueeze(1) * y).sum()\n",
+                        "makes a tensor of 40000000000 bytes");
+  const double again = seconds_to_refuse(
+      "def forward(self, x):\n  for i in range(1000):\n    x = x + torch.empty([268435456])[0]\n  return x\n",
+      "makes tensors of more than 68719476736 bytes in all");
+  EXPECT_LT(std::max({one, outer, again}), kSeconds);
 }
 
 // Ten calls a function, twelve deep: 10^12 nodes once they are inlined.
