@@ -14,6 +14,7 @@
 #include "import/torchscript_constructs.h"
 #include "import/torchscript_numbers.h"
 #include "import/torchscript_sizes.h"
+#include "import/torchscript_writes.h"
 #include "import/trace.h"
 #include "quench/error.h"
 
@@ -61,39 +62,6 @@ struct RecordedBlock {
     const Untraced untraced;
     for (auto one = before.rbegin(); one != before.rend(); ++one) one->first.copy_(one->second);
   }
-};
-
-// Memory that was written to in a way that hangs on data. The trace of a tensor does not tell when that was done
-// through another that shares it.
-class WrittenMemory {
- public:
-  void add(const at::Tensor& tensor) {
-    if (tensor.defined() && tensor.has_storage())
-      storages_.try_emplace(key(tensor), tensor.storage().getWeakStorageImpl());
-  }
-  void add_all(const Stack& values) {
-    for (const c10::IValue& value : values) {
-      if (value.isTensor()) add(value.toTensor());
-      if (value.isTensorList())
-        for (const at::Tensor& tensor : value.toTensorVector()) add(tensor);
-    }
-  }
-  // Whether the elements hang on data though the trace does not say so.
-  bool hides_data(const c10::IValue& value) const {
-    if (storages_.empty()) return false;
-    if (value.isTensorList()) {
-      const std::vector<at::Tensor> tensors = value.toTensorVector();
-      return std::any_of(tensors.begin(), tensors.end(), [&](const at::Tensor& one) { return hides_data(one); });
-    }
-    if (!value.isTensor()) return false;
-    const at::Tensor& tensor = value.toTensor();
-    return tensor.defined() && tensor.has_storage() && storages_.contains(key(tensor)) && !hangs_on_inputs(tensor);
-  }
-
- private:
-  static const c10::StorageImpl* key(const at::Tensor& tensor) { return tensor.storage().unsafeGetStorageImpl(); }
-  // Weak: elements go, addresses are not used again.
-  std::unordered_map<const c10::StorageImpl*, c10::weak_intrusive_ptr<c10::StorageImpl>> storages_;
 };
 
 class Interpreter {
