@@ -27,9 +27,9 @@ test: configure
 	cmake --build $(BUILD) -j $(JOBS)
 	ctest --test-dir $(BUILD) --output-on-failure
 
-# A short run of every fuzzer; bench/fuzz --seconds N takes longer ones.
+# A short run of every fuzzer, the same every time; bench/fuzz --seconds N takes longer ones.
 fuzz: deps
-	@bench/fuzz
+	@bench/fuzz --runs 2000 --work build/fuzz/short
 
 reference: build
 	$(BUILD)/quench list --markdown > docs/reference.md
