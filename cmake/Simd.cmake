@@ -2,20 +2,9 @@
 target_compile_options(quench_quant PRIVATE -ffp-contract=off)
 target_compile_options(quench_kernels PRIVATE -ffp-contract=off)
 
-# The threads are LibTorch's, which are OpenMP's; the header that hands them out is compiled in here alone.
-# Fuzzers run on one thread, and so need no OpenMP of clang's own.
-if(NOT QUENCH_FUZZ)
-  find_package(OpenMP REQUIRED COMPONENTS CXX)
-else()
-  set(OpenMP_CXX_FLAGS -DQUENCH_ONE_THREAD)
-endif()
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernels/parallel.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON
-  COMPILE_OPTIONS "${OpenMP_CXX_FLAGS}")
-if(EXISTS "${QUENCH_TORCH}/lib/libgomp.so.1")
-  target_link_libraries(quench_kernels PUBLIC "${QUENCH_TORCH}/lib/libgomp.so.1")  # the one that LibTorch loads
-else()
-  target_link_libraries(quench_kernels PUBLIC ${OpenMP_CXX_LIBRARIES})
-endif()
+# The threads are LibTorch's: those of the libgomp that it loads (kernels/parallel.cpp).
+find_library(QUENCH_GOMP NAMES libgomp.so.1 HINTS ${QUENCH_TORCH}/lib REQUIRED)
+target_link_libraries(quench_kernels PUBLIC ${QUENCH_GOMP})
 
 # src/kernels/isa_*.cpp: the same loops for each instruction set. They see no LibTorch header (see kernels/simd.h),
 # and are optimized in every kind of build: without it they would not be vectorised at all.
