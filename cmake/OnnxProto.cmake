@@ -15,6 +15,7 @@ file(CREATE_LINK "${Protobuf_INCLUDE_DIRS}/google" ${proto_dir}/google SYMBOLIC)
 add_custom_command(
   OUTPUT ${proto_dir}/quench_onnx.pb.cc ${proto_dir}/quench_onnx.pb.h
   COMMAND protobuf::protoc --proto_path=${proto_dir} --cpp_out=${proto_dir} ${proto_dir}/quench_onnx.proto
+  COMMAND ${CMAKE_COMMAND} -DHEADER=${proto_dir}/quench_onnx.pb.h -P ${CMAKE_CURRENT_LIST_DIR}/QuietHeader.cmake
   DEPENDS ${proto_dir}/quench_onnx.proto)
 add_library(quench_onnx_proto OBJECT ${proto_dir}/quench_onnx.pb.cc)
 target_include_directories(quench_onnx_proto PUBLIC ${proto_dir})

@@ -5,6 +5,14 @@
 #include <algorithm>
 
 namespace quench {
+
+Tree::Tree() = default;
+Tree::Tree(const Tree& other) = default;
+Tree::Tree(Tree&& other) noexcept = default;
+Tree& Tree::operator=(const Tree& other) = default;
+Tree& Tree::operator=(Tree&& other) noexcept = default;
+Tree::~Tree() = default;
+
 namespace {
 
 void emit(YAML::Emitter& out, const Tree& tree) {

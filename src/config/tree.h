@@ -12,6 +12,13 @@
 namespace quench {
 
 struct Tree {
+  Tree();  // defined elsewhere, where a pair with a Tree is complete
+  Tree(const Tree& other);
+  Tree(Tree&& other) noexcept;
+  Tree& operator=(const Tree& other);
+  Tree& operator=(Tree&& other) noexcept;
+  ~Tree();
+
   enum class Kind : std::uint8_t { kNull, kText, kList, kMap };
   Kind kind = Kind::kNull;
   std::string text;
