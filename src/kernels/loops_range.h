@@ -10,7 +10,8 @@ namespace {
 // kLanes elements in one variable; where vectors are shorter the compiler takes several. Kept in local variables
 // and handed on by reference only: how such a type is passed depends on the instruction set.
 using FloatLanes = float __attribute__((vector_size(kLanes * sizeof(float))));
-using LooseLanes = float __attribute__((vector_size(kLanes * sizeof(float)), aligned(alignof(float)), may_alias));
+// On the alias, not on the type: clang drops an alignment that stands there, and loads as if x were aligned.
+using LooseLanes __attribute__((aligned(alignof(float)), may_alias)) = FloatLanes;
 constexpr int kAhead = 4;  // several at a time, or each would wait for the one before
 
 // A NaN or two infinities make the sum a NaN: then the few elements are looked at again, one by one.
@@ -109,7 +110,8 @@ void min_max_rows(const float* x, std::int64_t rows, std::int64_t width, float* 
   }
 }
 
-using HalfLanes = float __attribute__((vector_size(kLanes / 2 * sizeof(float)), aligned(alignof(float)), may_alias));
+using PlainHalfLanes = float __attribute__((vector_size(kLanes / 2 * sizeof(float))));
+using HalfLanes __attribute__((aligned(alignof(float)), may_alias)) = PlainHalfLanes;
 using DoubleLanes = double __attribute__((vector_size(kLanes / 2 * sizeof(double))));
 
 struct Moments {
