@@ -55,6 +55,7 @@ struct JobConfig {
   std::int64_t calibration_samples = 0;  // at most so many items of the data for calibration; 0: all
   MethodConfig method;
   std::optional<bool> equalize;                   // absent: the platform's default
+  std::optional<bool> smooth;                     // the same
   std::optional<BiasCorrection> bias_correction;  // absent: the platform's default
   DeployConfig deploy;
   std::uint64_t seed = 0;

@@ -39,6 +39,7 @@ struct Platform {
   std::string requantize = "float";  // the target's integer arithmetic: docs/numerics.md
   BiasCorrection bias_correction = BiasCorrection::kNone;  // where the user does not say; off under parity
   bool equalize = false;                                   // the same
+  bool smooth = false;                                     // the same
   std::string product;                                     // what deployment writes: platforms.md 5
   std::vector<OpChain> groups;                    // chains of operators that count as one layer; see standard_groups()
   std::string unfused_option;                     // the option of its own that switches the groups off

@@ -8,6 +8,7 @@
 
 #include "quench/data.h"
 #include "quench/graph.h"
+#include "quench/plan.h"
 #include "quench/quant_config.h"
 
 namespace quench {
@@ -37,6 +38,32 @@ struct EqualizeOptions {
 // planning. A Clip between the two has no such freedom: the pair is skipped and named. A product between the two (a
 // gated feed-forward layer) is passed where there is data to measure it.
 EqualizeRecord equalize(Graph& graph, const EqualizeOptions& options = {});
+
+// What was done to a tensor that linear layers read.
+struct SmoothedTensor {
+  std::string value;
+  double alpha = 0.0;         // of SmoothQuant; 0: not smoothed, which had the least error
+  std::int64_t outliers = 0;  // channels that are multiplied in float, beside the quantized product
+  bool product = false;       // a Mul was put behind it, since nothing there took the factors
+  // Of the layers that read it: squared error over energy, mean over rows.
+  double error_before = 0.0, error_after = 0.0;
+};
+struct SmoothRecord {
+  std::vector<SmoothedTensor> tensors;
+  std::vector<std::string> skipped;  // "value: why"
+};
+
+struct SmoothOptions {
+  std::int64_t images = 32;  // of the data, at most
+  std::int64_t rows = 512;   // of each tensor, from all images together
+  std::function<void(std::int64_t done, std::int64_t total)> progress;
+};
+
+// What the graph computes stays the same; what its planned quantizers will see has fewer outliers. For a float graph
+// and its plan, before the quantizers are inserted. Tensors that only linear layers read are smoothed where a norm or a
+// product with a vector behind them takes the factors, or where a product put there pays (the plan's entry then moves
+// behind it); others are named.
+SmoothRecord smooth(Graph& graph, QuantPlan& plan, const Dataset& data, const SmoothOptions& options = {});
 
 struct BiasCorrectionOptions {
   BiasCorrection kind = BiasCorrection::kFast;

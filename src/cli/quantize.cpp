@@ -96,6 +96,14 @@ void equalize_graph(const QuantizeJob& job, const Dataset* data, Graph& graph, Q
     record.notes.emplace_back("equalize changed nothing: no pair of layers can be balanced");
 }
 
+SmoothRecord smooth_graph(QuantPlan& plan, const Dataset& data, Graph& graph, const CommonOptions& common) {
+  SmoothOptions options;
+  return with_progress(common, "smoothing", [&](const auto& show) {
+    options.progress = show;
+    return smooth(graph, plan, data, options);
+  });
+}
+
 void correct_graph(const QuantizeJob& job, const Dataset& data, Graph& graph, QuantizeRecord& record,
                    const CommonOptions& common) {
   BiasCorrectionOptions options;
@@ -222,6 +230,8 @@ void quantize(const QuantizeJob& job, const CommonOptions& common) {
     record.size = weight_size(graph, *record.plan);
     fused = graph;
   });
+  if (job.config.smooth.value_or(false) && data.calib && !job.dry_run)
+    stages.run("smooth", [&] { record.smoothed = smooth_graph(*record.plan, *data.calib, graph, common); });
   if (job.dry_run) return print_need(job, record, graph, common.json);
   stages.run("insert", [&] { insert_plan(job, *record.plan, graph); });
   stages.run("calibrate", [&] {

@@ -16,7 +16,7 @@ namespace quench {
 namespace {
 
 const std::vector<std::string>& stage_names() {
-  static const std::vector<std::string> names = {"import",    "fuse",     "plan",    "insert",
+  static const std::vector<std::string> names = {"import",    "fuse",     "plan",    "smooth", "insert",
                                                  "calibrate", "evaluate", "profile", "deploy"};
   return names;
 }
@@ -57,6 +57,7 @@ void take_defaults(JobConfig& config) {
   if (config.quant.platform.empty() || config.quant.parity) return;
   const Platform& platform = find_platform(config.quant.platform);
   if (!config.equalize) config.equalize = platform.equalize;
+  if (!config.smooth) config.smooth = platform.smooth;
   if (!config.bias_correction) config.bias_correction = platform.bias_correction;
 }
 

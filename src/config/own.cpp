@@ -123,6 +123,7 @@ void read_method(MapReader map, JobConfig& job) {
 
 void read_corrections(MapReader& map, JobConfig& job) {
   set(job.equalize, map.flag("equalize"));
+  set(job.smooth, map.flag("smooth"));
   if (const auto which = map.choice("bias_correction", {"none", "fast", "sequential"}))
     job.bias_correction = bias_correction_from_name(*which);
 }

@@ -223,6 +223,7 @@ std::string to_yaml(const JobConfig& job) {
     out.end();
   }
   out.put_some("equalize", job.equalize);
+  out.put_some("smooth", job.smooth);
   if (job.bias_correction) out.put("bias_correction", name_of(*job.bias_correction));
   out.put("seed", job.seed);
   if (job.calibration.device != "cpu") out.put("device", job.calibration.device);

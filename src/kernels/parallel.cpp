@@ -7,7 +7,8 @@
 #include <exception>
 
 // LibTorch's threads are libgomp's. at::parallel_for is a template around `#pragma omp parallel`, which each compiler
-// turns into calls of its own OpenMP library; these are the calls that GCC makes, so that any compiler gets those threads.
+// turns into calls of its own OpenMP library; these are the calls that GCC makes, so that any compiler gets those
+// threads.
 extern "C" {
 void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags);
 int omp_get_thread_num(void);

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "quench/error.h"
 
 namespace quench {
@@ -70,6 +72,16 @@ void keep_outputs_whole(PlanBuilder& plan) {
     entry->observer = "min_max";
     entry->observer_options = {};
     entry->rule += "; close to an output: nothing is cut off";
+  }
+}
+
+void weigh_squares_for_products(PlanBuilder& plan) {
+  if (plan.config().activation.observer) return;
+  for (PlanEntry* entry : plan.entries()) {
+    if (entry->role != Role::kActivation || entry->observer != "mse" || plan.has_user_rule(*entry)) continue;
+    const std::vector<const Layer*> readers = plan.consumers_of(plan.graph().value(entry->value));
+    if (std::any_of(readers.begin(), readers.end(), [](const Layer* layer) { return layer->op() == "MatMul"; }))
+      entry->observer_options = {{"p", 2.0}};
   }
 }
 

@@ -21,6 +21,10 @@ void share_passed_codes(PlanBuilder& plan);
 // logits are the answer, and must not be cut off. Where the user named no observer.
 void keep_outputs_whole(PlanBuilder& plan);
 
+// For `refine`. What a MatMul reads is searched by squared error, which is what adds up in its sums: the few large
+// values of a transformer's tensors must not be given up for the many small ones. Where the user named no observer.
+void weigh_squares_for_products(PlanBuilder& plan);
+
 std::string rule_for(const char* what, const Layer& layer);  // "input of Conv 'conv1'"
 
 }  // namespace quench

@@ -1,61 +1,46 @@
 // onnxruntime: explicit Q/DQ for ONNX Runtime's integer kernels (runtimes.md 2): uint8 activations, int8 weights per
 // channel, int32 biases. What must come out: every Conv and Gemm fused into an integer kernel.
+#include "platforms/code_flow.h"
 #include "platforms/explicit_family.h"
 #include "quench/error.h"
 
 namespace quench {
 namespace {
 
-const std::set<std::string>& listed() {
-  static const std::set<std::string> ops = {
-      "Conv", "ConvTranspose", "Gemm", "MatMul", "Add", "Mul", "Concat", "AveragePool", "GlobalAveragePool", "Resize"};
+// MatMul's integer kernel gives float (MatMulIntegerToFloat), so that nothing behind it need be codes. The functions
+// are computed on codes by a table or by the runtime itself.
+const CodeOperators& operators() {
+  static const CodeOperators ops = {
+      {"Conv", "ConvTranspose", "Gemm", "MatMul", "AveragePool", "GlobalAveragePool", "Resize"},
+      {"MatMul"},
+      {"Add", "Mul", "Concat"},
+      {"Relu", "Clip", "LeakyRelu", "Sigmoid", "Tanh", "HardSigmoid", "HardSwish", "Identity"}};
   return ops;
 }
 
-// Functions of one tensor that the runtime computes on codes, by a table or by itself.
-bool is_activation_function(const std::string& op) {
-  static const std::set<std::string> ops = {"Relu", "Clip",        "LeakyRelu", "Sigmoid",
-                                            "Tanh", "HardSigmoid", "HardSwish", "Identity"};
-  return ops.contains(op);
-}
-
-// Layers that are computed on codes, so far.
-using Integers = std::set<const Layer*>;
-
-bool comes_in_codes(const PlanBuilder& plan, const Integers& integers, const Value& value) {
-  const Layer* producer = plan.producer_of(value);
-  if (!producer || integers.contains(producer)) return true;  // an input of the model is quantized where it is read
-  const bool passes = passes_codes(plan, *producer) || is_activation_function(producer->op());
-  return passes && producer->head().input(0) && comes_in_codes(plan, integers, *producer->head().input(0));
-}
-
-// Operators that only join tensors gain nothing from codes which must be made for them: the residual stream of a
-// transformer, the squares of its norms and its rotary embeddings, where eight bits cost most, stay float.
-const Value* float_operand(const PlanBuilder& plan, const Integers& integers, const Layer& layer) {
-  if (plan.is_forced(layer) || (layer.op() != "Add" && layer.op() != "Mul" && layer.op() != "Concat")) return nullptr;
-  for (const Value* value : plan.activations_of(layer))
-    if (!comes_in_codes(plan, integers, *value)) return value;
-  return nullptr;
+void annotate_output(PlanBuilder& plan, const CodeFlow& flow, const Layer& layer) {
+  const Value& output = layer.output();
+  if (!flow.gives_codes(layer))
+    plan.leave_float(output, concat("'", layer.head().name(), "' multiplies codes and gives float"));
+  else if (output.is_graph_output() && output.uses().empty() && plan.options().flag("float_output"))
+    plan.leave_float(output, "an output of the model (float_output)");
+  else
+    plan.quantize_output(layer, output, rule_for("output of", layer));
 }
 
 void annotate(PlanBuilder& plan) {
   plan.quantize_weights();
-  Integers integers;
+  const CodeFlow flow(plan, operators());
   for (const Layer& layer : plan.layers()) {
-    if (!plan.is_listed(layer, listed()) || passes_codes(plan, layer)) continue;
-    if (const Value* operand = float_operand(plan, integers, layer)) {
-      plan.leave_float(layer.output(),
-                       concat("'", layer.head().name(), "' joins '", operand->name(), "', which is float"));
-      continue;
+    if (flow.computes_on_codes(layer)) {
+      for (const Value* value : plan.activations_of(layer))
+        plan.quantize_input(layer, *value, rule_for("input of", layer));
+      annotate_output(plan, flow, layer);
+    } else if (plan.is_excluded(layer)) {
+      for (const Value* value : plan.activations_of(layer)) plan.quantize_input(layer, *value, "");  // notes the reason
+    } else if (plan.is_listed(layer, operators().joins)) {
+      plan.leave_float(layer.output(), flow.why_float(layer));
     }
-    if (!plan.is_excluded(layer)) integers.insert(&layer);
-    for (const Value* value : plan.activations_of(layer))
-      plan.quantize_input(layer, *value, rule_for("input of", layer));
-    const Value& output = layer.output();
-    if (output.is_graph_output() && output.uses().empty() && plan.options().flag("float_output"))
-      plan.leave_float(output, "an output of the model (float_output)");
-    else
-      plan.quantize_output(layer, output, rule_for("output of", layer));
   }
   share_passed_codes(plan);
 }
@@ -63,6 +48,7 @@ void annotate(PlanBuilder& plan) {
 // A Gemm with one scale a channel would stay float in the runtime.
 void refine(PlanBuilder& plan) {
   keep_outputs_whole(plan);
+  weigh_squares_for_products(plan);
   for (PlanEntry* entry : plan.entries()) {
     const Layer* layer = plan.owner_of(*entry);
     if (entry->role != Role::kWeight || layer->op() != "Gemm") continue;
@@ -92,6 +78,7 @@ Platform onnxruntime() {
   platform.activation.observer = "mse";
   platform.activation.observer_options = {{"p", 1.5}};  // measured: docs/results.md
   platform.bias_correction = BiasCorrection::kFast;
+  platform.smooth = true;
   platform.has_parity = false;
   platform.by = QuantizeBy::kDivision;
   platform.int32_bias = true;

@@ -1,5 +1,6 @@
 // openvino: Intel OpenVINO. Every tensor is decided by who makes it; weights keep one bit free against saturation on
 // processors without VNNI. platforms.md 1 and 3.
+#include "platforms/code_flow.h"
 #include "platforms/inputs_family.h"
 #include "platforms/limits.h"
 #include "platforms/openvino_signs.h"
@@ -27,10 +28,28 @@ std::string stays_float(const PlanBuilder& plan, const Layer& layer, const Value
   return "";
 }
 
-void quantize_behind(PlanBuilder& plan, const Layer& layer, const Value& value) {
+// The reference quantizes what every Add reads; the runtime gains nothing where codes would be made for it alone.
+const CodeOperators& operators() {
+  static const CodeOperators ops = {
+      {"Conv", "ConvTranspose", "Gemm", "MatMul", "MaxPool", "AveragePool", "GlobalAveragePool"},
+      {"Gemm", "MatMul"},
+      {"Add", "ReduceMean", "ReduceSum", "Resize", "Concat"},
+      {"Relu", "Clip", "Flatten", "LeakyRelu", "PRelu", "Sigmoid", "HardSigmoid", "HardSwish", "Mul"}};
+  return ops;
+}
+
+bool computes_on_codes(const PlanBuilder& plan, const CodeFlow& flow, const Layer& layer) {
+  return plan.parity() || !operators().joins.contains(layer.op()) || flow.computes_on_codes(layer);
+}
+
+void quantize_behind(PlanBuilder& plan, const CodeFlow& flow, const Layer& layer, const Value& value) {
   const std::string reason = stays_float(plan, layer, value);
   for (const Layer* consumer : plan.consumers_of(value)) {
-    const bool wanted = plan.is_forced(*consumer) || (reason.empty() && plan.is_listed(*consumer, listed_ops(plan)));
+    const bool listed = plan.is_listed(*consumer, listed_ops(plan));
+    if (listed && reason.empty() && !computes_on_codes(plan, flow, *consumer))
+      plan.leave_float(value, flow.why_float(*consumer));
+    const bool wanted =
+        plan.is_forced(*consumer) || (reason.empty() && listed && computes_on_codes(plan, flow, *consumer));
     if (!wanted) continue;
     // The reference's exclusions mean who makes the tensor, ours who asks for it.
     plan.quantize_input(plan.parity() ? layer : *consumer, value, rule_text("input", *consumer));
@@ -41,9 +60,10 @@ void quantize_behind(PlanBuilder& plan, const Layer& layer, const Value& value) 
 void annotate(PlanBuilder& plan) {
   plan.quantize_weights();
   quantize_graph_inputs(plan);
+  const CodeFlow flow(plan, operators());
   for (const Layer& layer : plan.layers())
     for (const Value* output : layer.last().outputs())
-      if (output) quantize_behind(plan, layer, *output);
+      if (output) quantize_behind(plan, flow, layer, *output);
 }
 
 void refine(PlanBuilder& plan) {
@@ -69,6 +89,7 @@ Platform openvino() {
   platform.activation.observer = "ema_min_max";
   platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
   platform.equalize = true;
+  platform.smooth = true;
   platform.groups = standard_groups();
   platform.unfused_option = "academic_mode";
   platform.weighted = standard_weighted();

@@ -1,14 +1,17 @@
 // tensorrt_qdq: TensorRT 10 and 11 with explicit quantization: Q/DQ in front of the layers, zero points 0, float
 // biases. A residual Add is fused with the Conv in front of it, whose output therefore stays as it is.
+#include "platforms/code_flow.h"
 #include "platforms/explicit_family.h"
 #include "quench/error.h"
 
 namespace quench {
 namespace {
 
-const std::set<std::string>& listed() {
-  static const std::set<std::string> ops = {"Conv",        "ConvTranspose",     "Gemm",  "MatMul", "Add", "MaxPool",
-                                            "AveragePool", "GlobalAveragePool", "Concat"};
+const CodeOperators& operators() {
+  static const CodeOperators ops = {{"Conv", "ConvTranspose", "Gemm", "MatMul", "AveragePool", "GlobalAveragePool"},
+                                    {"MatMul"},
+                                    {"Add", "Concat"},
+                                    {"Relu", "Clip"}};
   return ops;
 }
 
@@ -30,22 +33,42 @@ void annotate_concat(PlanBuilder& plan, const Layer& layer) {
     if (!plan.is_excluded(layer)) plan.share(*value, layer.output(), rule_for("one scale for all branches of", layer));
 }
 
+// Of what lies in 0..1 a symmetric scheme uses half its codes: attention times values stays float (measured:
+// docs/results.md).
+const Value* attention_of(const PlanBuilder& plan, const Layer& layer) {
+  if (layer.op() != "MatMul" || plan.has_weight(layer) || plan.is_forced(layer)) return nullptr;
+  for (const Value* value : plan.activations_of(layer))
+    if (value->producer() && value->producer()->op() == "Softmax") return value;
+  return nullptr;
+}
+
+void annotate_layer(PlanBuilder& plan, const Layer& layer) {
+  if (const Value* attention = attention_of(plan, layer))
+    return plan.leave_float(*attention, "a Softmax in front of a product: symmetric codes would waste half of theirs");
+  if (layer.op() == "Concat") return annotate_concat(plan, layer);
+  const Value* fused = layer.op() == "Add" ? fused_operand(plan, layer) : nullptr;
+  for (const Value* value : plan.activations_of(layer)) {
+    if (value == fused)
+      plan.leave_float(*value, concat("the Conv before '", layer.head().name(), "' takes the Add in"));
+    else
+      plan.quantize_input(layer, *value, rule_for("input of", layer));
+  }
+}
+
 void annotate(PlanBuilder& plan) {
   plan.quantize_weights();
+  const CodeFlow flow(plan, operators());
   for (const Layer& layer : plan.layers()) {
-    if (!plan.is_listed(layer, listed())) continue;
-    if (layer.op() == "Concat") {
-      annotate_concat(plan, layer);
-      continue;
-    }
-    const Value* fused = layer.op() == "Add" ? fused_operand(plan, layer) : nullptr;
-    for (const Value* value : plan.activations_of(layer)) {
-      if (value == fused)
-        plan.leave_float(*value, concat("the Conv before '", layer.head().name(), "' takes the Add in"));
-      else
-        plan.quantize_input(layer, *value, rule_for("input of", layer));
-    }
+    if (flow.computes_on_codes(layer) || layer.op() == "MaxPool" || plan.is_excluded(layer))
+      annotate_layer(plan, layer);
+    else if (plan.is_listed(layer, operators().joins))
+      plan.leave_float(layer.output(), flow.why_float(layer));
   }
+}
+
+void refine(PlanBuilder& plan) {
+  keep_outputs_whole(plan);
+  weigh_squares_for_products(plan);
 }
 
 std::string refuses(const PlanEntry& entry, const Node*) {
@@ -67,13 +90,14 @@ Platform tensorrt_qdq() {
   platform.activation.observer = "mse";
   platform.activation.observer_options = {{"p", 1.5}};  // measured: docs/results.md
   platform.bias_correction = BiasCorrection::kFast;
+  platform.smooth = true;
   platform.has_parity = false;
   platform.by = QuantizeBy::kDivision;
   platform.product = "qdq";
   platform.groups = groups_with_clamps({"Conv", "ConvTranspose", "Gemm", "MatMul", "Add"});
   platform.weighted = standard_weighted();
   platform.annotate = annotate;
-  platform.refine = keep_outputs_whole;
+  platform.refine = refine;
   platform.refuses = refuses;
   return platform;
 }

@@ -75,12 +75,11 @@ class Sequential {
       executor.on_node(layer->name(), [&](const Node& node, std::vector<RtValue>& results) {
         const at::Tensor y = results[0].tensor();
         const Moments& target = wanted.at(node.name());
-        const at::Tensor shift = target.mean - channel_means(y);
+        const at::Tensor shift = target.mean - channel_means(node, y);
         shifts[node.name()] = shift;
         record.layers.push_back(record_of(node, shift, target.deviation));
-        std::vector<std::int64_t> shape(static_cast<std::size_t>(y.dim()), 1);
-        shape[1] = -1;
-        results[0] = RtValue(y + shift.to(y.scalar_type()).reshape(shape));
+        const at::Tensor moved = y.movedim(channel_axis(node), -1) + shift.to(y.scalar_type());
+        results[0] = RtValue(moved.movedim(-1, channel_axis(node)));
         return Next::kContinue;
       });
     }
@@ -98,7 +97,7 @@ class Sequential {
     for (const Node* layer : layers_) {
       executor.on_node(layer->name(), [&](const Node& node, std::vector<RtValue>& results) {
         const at::Tensor& y = results[0].tensor();
-        moments[node.name()] = {channel_means(y), y.std().item<double>()};
+        moments[node.name()] = {channel_means(node, y), y.std().item<double>()};
         return Next::kContinue;
       });
     }
@@ -186,7 +185,7 @@ void correct_fast(Graph& graph, const std::vector<Node*>& layers, const Dataset&
   for (Node* layer : layers) {
     const at::Tensor x = means.of(*layer);
     const at::Tensor y = run_layer(exact, *layer, x);
-    const at::Tensor shift = channel_means(y) - channel_means(run_layer(quantized, *layer, x));
+    const at::Tensor shift = channel_means(*layer, y) - channel_means(*layer, run_layer(quantized, *layer, x));
     record.layers.push_back(record_of(*layer, shift, y.std().item<double>()));
     shifts[layer] = shift;
   }

@@ -18,12 +18,26 @@ const Node* quantizer_of(const Node& layer, int slot) {
 
 // Where the constant of the layer's bias is read: by the layer itself, or by a quantizer in front of it.
 struct BiasPlace {
-  Node* reader;
-  int slot;
-  Value* value() const { return reader->input(slot); }
+  Node* reader = nullptr;
+  int slot = -1;
+  Value* value() const { return reader ? reader->input(slot) : nullptr; }
 };
 
+// The Add of a constant vector that alone reads a MatMul: there stands its bias.
+BiasPlace added_bias(const Node& product) {
+  const Value& y = product.output();
+  if (y.uses().size() != 1 || y.is_graph_output()) return {};
+  Node* add = y.uses()[0].node;
+  if (add->op() != "Add" || add->input(0) == add->input(1)) return {};
+  const int slot = add->input(0) == &y ? 1 : 0;
+  const Value* bias = add->input(slot);
+  const bool fits = bias->is_constant() && y.has_rank() && y.rank() > 0 && bias->rank() > 0 &&
+                    y.dims().back() == Dim(bias->tensor().numel()) && bias->dims().back() == y.dims().back();
+  return fits ? BiasPlace{add, slot} : BiasPlace{};
+}
+
 BiasPlace bias_of(Node& layer) {
+  if (layer.op() == "MatMul") return added_bias(layer);
   BiasPlace place{&layer, entry_of(layer).traits.bias_slot};
   while (place.value() && place.value()->producer() && entry_of(*place.value()->producer()).traits.quantizes)
     place = {place.value()->producer(), 0};
@@ -48,6 +62,7 @@ void note_in_plan(Graph& graph, const std::string& bias, const Node& layer, cons
 
 // Why the mean of its output cannot be moved by its bias; "" where it can.
 std::string why_not(Node& layer) {
+  if (layer.op() == "MatMul") return added_bias(layer).value() ? "" : "no bias is added to it alone";
   if (layer.op() != "Conv" && layer.op() != "ConvTranspose" && layer.op() != "Gemm") return layer.op() + " has no bias";
   const bool scaled = layer.get_float("alpha", 1.0) != 1.0 || layer.get_float("beta", 1.0) != 1.0;
   if (layer.op() == "Gemm" && (scaled || layer.get_int("transA", 0) != 0)) return "it scales or transposes";
@@ -110,12 +125,12 @@ void shift_bias(Graph& graph, Node& layer, const at::Tensor& shift) {
   graph.set_input(*bias.reader, bias.slot, &own);
 }
 
-at::Tensor channel_means(const at::Tensor& y) {
-  QUENCH_CHECK(y.dim() >= 2, "a layer's output must have a dimension of channels, not ", y.dim(), " dims");
-  std::vector<std::int64_t> dims;
-  for (std::int64_t dim = 0; dim < y.dim(); ++dim)
-    if (dim != 1) dims.push_back(dim);
-  return y.detach().mean(dims, false, at::kDouble);
+int channel_axis(const Node& layer) { return layer.op() == "MatMul" ? -1 : 1; }
+
+at::Tensor channel_means(const Node& layer, const at::Tensor& y) {
+  QUENCH_CHECK(y.dim() >= 2, "the output of ", layer.where(), " must have a dimension of channels, but has ", y.dim(),
+               " dims");
+  return y.detach().movedim(channel_axis(layer), 0).flatten(1).mean(1, false, at::kDouble);
 }
 
 }  // namespace quench

@@ -8,14 +8,16 @@
 
 namespace quench {
 
-// Conv, ConvTranspose and Gemm nodes whose weight is quantized, in order of the graph; others with a quantized weight
-// are named in `skipped`.
+// Conv, ConvTranspose and Gemm nodes whose weight is quantized, and MatMul nodes with an Add of a constant vector
+// behind them, in order of the graph; others with a quantized weight are named in `skipped`.
 std::vector<Node*> correctable_layers(const Graph& graph, std::vector<std::string>& skipped);
 
 // Adds `shift` (one number an output channel) to the layer's bias, which is made where there is none.
 void shift_bias(Graph& graph, Node& layer, const at::Tensor& shift);
 
-// One mean for each output channel (dim 1), over all other dims; in double.
-at::Tensor channel_means(const at::Tensor& y);
+// Of what the layer writes: 1, or the last of a MatMul.
+int channel_axis(const Node& layer);
+// One mean for each output channel, over all other dims; in double.
+at::Tensor channel_means(const Node& layer, const at::Tensor& y);
 
 }  // namespace quench

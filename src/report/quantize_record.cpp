@@ -41,6 +41,18 @@ Json json_of(const EqualizeRecord& record) {
   return {{"pairs", pairs}, {"skipped", record.skipped}, {"rounds", record.rounds}};
 }
 
+Json json_of(const SmoothRecord& record) {
+  Json tensors = Json::array();
+  for (const SmoothedTensor& one : record.tensors)
+    tensors.push_back({{"value", one.value},
+                       {"alpha", one.alpha},
+                       {"outliers", one.outliers},
+                       {"error_before", one.error_before},
+                       {"error_after", one.error_after},
+                       {"product", one.product}});
+  return {{"tensors", tensors}, {"skipped", record.skipped}};
+}
+
 Json json_of(const BiasCorrectionRecord& record) {
   Json layers = Json::array();
   for (const CorrectedLayer& layer : record.layers)
@@ -79,6 +91,7 @@ Json json_of(const QuantizeRecord& record) {
   if (record.plan) object["plan"] = json_of(*record.plan);
   if (record.calibration) object["calibration"] = json_of(*record.calibration);
   if (record.equalized) object["equalize"] = json_of(*record.equalized);
+  if (record.smoothed) object["smooth"] = json_of(*record.smoothed);
   if (record.corrected) object["bias_correction"] = json_of(*record.corrected);
   if (record.float_eval) object["float"] = json_of(*record.float_eval);
   if (record.quantized_eval) object["quantized"] = json_of(*record.quantized_eval);

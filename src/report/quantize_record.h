@@ -26,6 +26,7 @@ struct QuantizeRecord {
   std::optional<QuantPlan> plan;
   std::optional<CalibrationRecord> calibration;
   std::optional<EqualizeRecord> equalized;
+  std::optional<SmoothRecord> smoothed;
   std::optional<BiasCorrectionRecord> corrected;
   std::optional<EvalResult> float_eval, quantized_eval;
   std::optional<ProfileRecord> profile;

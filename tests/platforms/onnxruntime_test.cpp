@@ -49,8 +49,8 @@ TEST(Onnxruntime, FloatOutputIsAnOption) {
   EXPECT_EQ(counts(config, "resnet18"), (Counts{32, 21}));
 }
 
-// What a transformer adds to and squares is float; a gate between products is not. Both operands decide.
-TEST(Onnxruntime, JoinsOnlyWhatComesInCodes) {
+// What a transformer adds to, squares and gates is float: its products read codes and give float.
+TEST(Onnxruntime, TransformersComputeProductsOnCodesAlone) {
   Graph graph = parse_graph(R"(graph "g" {
     input %x : float[3, 2]
     const %a.weight : float[2, 2] = {1.0, 2.0, 3.0, 4.0}
@@ -70,7 +70,10 @@ TEST(Onnxruntime, JoinsOnlyWhatComesInCodes) {
   })");
   infer_shapes(graph);
   const QuantPlan plan = make_plan(graph, config_for("onnxruntime"));
-  EXPECT_EQ(quantized_values(plan), "stream a sigmoid gate b turned=b sum");
+  EXPECT_EQ(quantized_values(plan), "stream gate");
+  EXPECT_EQ(plan.find("gate")->observer_options.number("p"), 2.0);
+  EXPECT_EQ(reason_of(plan, "a"), "'a' multiplies codes and gives float");
+  EXPECT_EQ(reason_of(plan, "gate"), "");
   EXPECT_EQ(reason_of(plan, "residual"), "'residual' joins 'stream', which is float");
   EXPECT_EQ(reason_of(plan, "square"), "'square' joins 'stream', which is float");
 
@@ -79,7 +82,30 @@ TEST(Onnxruntime, JoinsOnlyWhatComesInCodes) {
   EXPECT_TRUE(make_plan(graph, forced).find("residual"));
   QuantConfig kept = config_for("onnxruntime");
   kept.excluded_nodes = {"b"};
-  EXPECT_EQ(reason_of(make_plan(graph, kept), "sum"), "'sum' joins 'turned', which is float");
+  EXPECT_EQ(reason_of(make_plan(graph, kept), "sum"), "'sum' joins 'gate', which is float");
+}
+
+// Between convolutions a gate is codes, and an Add is where codes come in and are read: `last` is read by a norm alone.
+TEST(Onnxruntime, JoinsWhatComesInCodesAndIsReadInCodes) {
+  Graph graph = parse_graph(R"(graph "g" {
+    input %x : float[1, 2, 4, 4]
+    const %a.weight : float[2, 2, 1, 1] = {1.0, 2.0, 3.0, 4.0}
+    const %b.weight : float[2, 2, 1, 1] = {1.0, 2.0, 3.0, 4.0}
+    const %norm.scale : float[4] = {1.0, 1.0, 1.0, 1.0}
+    %a = Conv "a" (%x, %a.weight)
+    %sigmoid = Sigmoid "sigmoid" (%a)
+    %gate = Mul "gate" (%a, %sigmoid)
+    %b = Conv "b" (%gate, %b.weight)
+    %sum = Add "sum" (%gate, %b)
+    %c = Conv "c" (%sum, %b.weight)
+    %last = Add "last" (%c, %sum)
+    %norm = LayerNormalization "norm" (%last, %norm.scale)
+    output %norm
+  })");
+  infer_shapes(graph);
+  const QuantPlan plan = make_plan(graph, config_for("onnxruntime"));
+  EXPECT_EQ(quantized_values(plan), "x a sigmoid gate b sum c");
+  EXPECT_EQ(reason_of(plan, "last"), "'last' is read in float alone");
 }
 
 TEST(Onnxruntime, RefusesWhatItCannotRun) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "platforms/gated_graph.h"
 #include "platforms/zoo_graph.h"
 
 namespace quench {
@@ -41,6 +42,31 @@ TEST(TensorrtQdq, BranchesOfAConcatShareItsScale) {
   EXPECT_EQ(plan.find("relu")->shared_with, "both");
   EXPECT_EQ(plan.find("x")->shared_with, "both");
   EXPECT_EQ(plan.find("both")->shared_with, "");
+}
+
+// Linear layers and scores are products of codes; attention times values is not, nor is the residual stream.
+TEST(TensorrtQdq, PlansAttention) {
+  Graph graph = parse_graph(R"(graph "g" {
+    input %x : float[1, 3, 2]
+    const %q.weight : float[2, 2] = {1.0, 2.0, 3.0, 4.0}
+    %stream = Exp "stream" (%x)
+    %q = MatMul "q" (%stream, %q.weight)
+    %k = Transpose "k" (%q) {perm = ints[0, 2, 1]}
+    %scores = MatMul "scores" (%q, %k)
+    %attention = Softmax "attention" (%scores)
+    %values = MatMul "values" (%attention, %q)
+    %residual = Add "residual" (%stream, %values)
+    output %residual
+  })");
+  infer_shapes(graph);
+  QuantConfig config;
+  config.platform = "tensorrt_qdq";
+  const QuantPlan plan = make_plan(graph, config);
+  EXPECT_EQ(text_of(plan),
+            "stream: int8 symmetric tensor\nq.weight: int8 symmetric channel:1 narrow\n"
+            "q: int8 symmetric tensor\nk: int8 symmetric tensor\n");
+  EXPECT_NE(explain(plan, "attention").find("symmetric codes would waste half"), std::string::npos);
+  EXPECT_NE(explain(plan, "residual").find("'residual' joins"), std::string::npos);
 }
 
 }  // namespace

@@ -1,0 +1,203 @@
+// SmoothQuant (Xiao et al. 2023, eq. 3 and 4): outlier channels of what linear layers read are made smaller, and the
+// rows of their weights larger:  c_j = max|x_j|^a / max|w_j|^(1-a),  x <- x / c,  W <- diag(c) W.
+// The division goes into what makes x: the scale and bias of a norm, or a product with a vector, however spelled. Where
+// nothing takes it (behind an activation function), a product is put there if it pays. The paper fixes a; here each
+// tensor gets the one with the least error of its layers' outputs on a sample of rows, under the very schemes and
+// observers of the plan, "as it was" being one of the candidates.
+//
+// A channel that is hundreds of times larger than the others on a few tokens ("massive activations") is too much for
+// either side. The largest few channels may leave the quantized product and be multiplied in float beside it
+// (LLM.int8(), Dettmers et al. 2022, section 3.2), where that pays.
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+
+#include "data/batch_size.h"
+#include "kernels/affine.h"
+#include "ptq/smooth_site.h"
+#include "quench/error.h"
+#include "quench/executor.h"
+#include "quench/observer.h"
+#include "quench/ptq.h"
+
+namespace quench {
+namespace {
+
+constexpr double kWorthAProduct = 0.5;   // the error with a product behind x, over that without
+constexpr double kWorthOutliers = 0.25;  // the error with channels in float, over that without
+constexpr double kBearable = 0.005;      // an error (23 dB) below which no channel is taken out
+constexpr int kMostOutliers = 4;         // channels in float
+
+// What is seen of one tensor: the reach of each channel over all rows, and some of the rows: at equal distances, and
+// the largest, which are few and decide (a token that collects the attention of all others).
+struct Seen {
+  at::Tensor reach;  // double
+  std::vector<at::Tensor> rows;
+  void add(const at::Tensor& x, std::int64_t most) {
+    const at::Tensor all = x.detach().to(at::kFloat).reshape({-1, x.size(-1)});
+    const at::Tensor seen = all.abs().amax(0).to(at::kDouble);
+    reach = reach.defined() ? at::maximum(reach, seen) : seen;
+    const std::int64_t step = std::max<std::int64_t>(all.size(0) / most, 1);
+    rows.push_back(all.slice(0, 0, all.size(0), step).clone());
+    const std::int64_t largest = std::min(std::max<std::int64_t>(most / 8, 1), all.size(0));
+    rows.push_back(all.index_select(0, std::get<1>(all.abs().amax(1).topk(largest))));
+  }
+};
+
+// One item at a time, so that the sample does not depend on how the data is cut.
+std::vector<Seen> look_at(const Graph& graph, const std::vector<SmoothSite>& sites, const Dataset& data,
+                          const SmoothOptions& options) {
+  std::vector<Seen> all(sites.size());
+  const std::int64_t images = std::min(options.images, data.size());
+  Executor executor(graph);
+  for (std::size_t i = 0; i < sites.size(); ++i)
+    executor.on_value(sites[i].x->name(), [&, i](const Value&, RtValue& result) {
+      all[i].add(result.tensor(), std::max<std::int64_t>(options.rows / images, 1));
+      return Next::kContinue;
+    });
+  LoadOptions load;
+  const Value& input = only_input(graph, "smoothing");
+  load.batch_size = std::max<std::int64_t>(fixed_batch(input), 1);
+  Loader loader(data, load);
+  for (std::int64_t done = 0; done < images;) {
+    const std::optional<Batch> batch = loader.next();
+    if (!batch) break;
+    executor.run({RtValue(fill_up(input, batch->inputs.tensor(), load.batch_size), batch->inputs.dtype())});
+    done += static_cast<std::int64_t>(batch->indices.size());
+    if (options.progress) options.progress(done, images);
+  }
+  return all;
+}
+
+at::Tensor quantized(const at::Tensor& x, const PlanEntry& entry, QuantizeBy by) {
+  const auto observer = make_observer(entry.observer, entry.scheme, entry.observer_options);
+  observer->observe(x);
+  const QParams params = observer->qparams();
+  const std::vector<std::int64_t> shape = entry.scheme.scale_shape(x.sizes().vec());
+  const at::Tensor scale = at::tensor(params.scale).reshape(shape);
+  const at::Tensor zero = at::tensor(params.zero_point).to(at::kFloat).reshape(shape);
+  return fake_quantize(x, {scale, zero, entry.scheme, by});
+}
+
+// What the search finds for one tensor. Channels with the factor 0 are multiplied in float.
+struct Treatment {
+  double alpha = 0.0, error = 0.0;
+  at::Tensor factors;  // double
+};
+
+class Search {
+ public:
+  Search(const SmoothSite& site, const Seen& seen, QuantizeBy by)
+      : site_(site), by_(by), rows_(at::cat(seen.rows)), x_reach_(seen.reach) {
+    QUENCH_CHECK(rows_.isfinite().all().item<bool>(), "'", site.x->name(), "' is not finite on this data");
+    energy_ = at::zeros({rows_.size(0)}, at::kDouble);
+    for (std::size_t i = 0; i < site.layers.size(); ++i) {
+      const at::Tensor w = by_input(*site.layers[i], site.weight(i).detach().to(at::kFloat));
+      weights_.push_back(w);
+      wanted_.push_back(rows_.matmul(w));
+      energy_ += wanted_.back().square().sum(1, false, at::kDouble);
+      const at::Tensor reach = w.abs().amax(1).to(at::kDouble);
+      w_reach_ = w_reach_.defined() ? at::maximum(w_reach_, reach) : reach;
+    }
+  }
+
+  Treatment as_it_is() const { return tried(0.0, at::ones_like(x_reach_)); }
+
+  // The best of all exponents, with the largest `outliers` channels in float.
+  Treatment best(int outliers) const {
+    Treatment found = tried(0.0, without(at::ones_like(x_reach_), outliers));
+    for (const double alpha : {0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95}) {
+      const Treatment next = tried(alpha, without(factors_for(alpha), outliers));
+      if (next.error < found.error) found = next;
+    }
+    return found;
+  }
+
+ private:
+  at::Tensor factors_for(double alpha) const {
+    const at::Tensor usable = (x_reach_ > 0) & (w_reach_ > 0);
+    const at::Tensor factors = x_reach_.pow(alpha) / w_reach_.pow(1.0 - alpha);
+    const at::Tensor some = at::where(usable, factors, at::ones_like(factors));
+    return some / some.log().mean().exp();  // as a whole neither larger nor smaller
+  }
+
+  at::Tensor without(at::Tensor factors, int outliers) const {
+    if (outliers == 0) return factors;
+    return factors.index_fill(0, std::get<1>(x_reach_.topk(outliers)), 0.0);
+  }
+
+  Treatment tried(double alpha, const at::Tensor& factors) const { return {alpha, error_of(factors), factors}; }
+
+  // The squared error of what the layers give over the energy of what they should, mean over rows. Row by row: what
+  // follows normalizes each token, and a few tokens of a transformer are hundreds of times larger than all others.
+  double error_of(const at::Tensor& factors) const {
+    const at::Tensor inside = factors > 0, grow = factors.to(at::kFloat);
+    const at::Tensor shrink = at::where(inside, factors.reciprocal(), at::zeros_like(factors)).to(at::kFloat);
+    const at::Tensor x = quantized((rows_ * shrink).contiguous(), *site_.entry, by_);
+    const at::Tensor beside = rows_ * inside.logical_not().to(at::kFloat);
+    const bool splits = !inside.all().item<bool>();
+    at::Tensor error = at::zeros_like(energy_);
+    for (std::size_t i = 0; i < weights_.size(); ++i) {
+      const Node& layer = *site_.layers[i];
+      const at::Tensor scaled = by_input(layer, weights_[i] * grow.unsqueeze(1)).contiguous();
+      at::Tensor y = x.matmul(by_input(layer, quantized(scaled, *site_.weights[i], by_)));
+      if (splits) y = y + beside.matmul(weights_[i]);
+      error += (y - wanted_[i]).square().sum(1, false, at::kDouble);
+    }
+    const at::Tensor alive = energy_ > 0;
+    return alive.any().item<bool>() ? (error / energy_).masked_select(alive).mean().item<double>() : 0.0;
+  }
+
+  const SmoothSite& site_;
+  QuantizeBy by_;
+  at::Tensor rows_, energy_;
+  at::Tensor x_reach_, w_reach_;  // of each channel
+  std::vector<at::Tensor> weights_, wanted_;
+};
+
+// The simplest treatment that no costlier one beats by enough.
+Treatment choose(const SmoothSite& site, const Search& search) {
+  Treatment chosen = search.as_it_is();
+  const Treatment smoothed = search.best(0);
+  if (smoothed.error < chosen.error * (site.scaled.empty() ? kWorthAProduct : 1.0)) chosen = smoothed;
+  const double least = std::min(chosen.error, smoothed.error);
+  for (int outliers = 1; outliers <= kMostOutliers && least > kBearable; outliers *= 2) {
+    const Treatment split = search.best(outliers);
+    if (split.error < kWorthOutliers * least) return split;
+  }
+  return chosen;
+}
+
+void smooth_site(Graph& graph, SmoothSite& site, const Seen& seen, QuantizeBy by, SmoothRecord& record) {
+  const Search search(site, seen, by);
+  const double before = search.as_it_is().error;
+  const Treatment chosen = choose(site, search);
+  SmoothedTensor result;
+  result.value = site.x->name();
+  result.alpha = chosen.alpha;
+  result.error_before = before;
+  result.error_after = chosen.error;
+  result.outliers = chosen.factors.eq(0).sum().item<std::int64_t>();
+  const bool changes = chosen.alpha > 0.0 || result.outliers > 0;
+  result.product = changes && needs_product(site, chosen.factors);
+  if (changes) apply_factors(graph, site, chosen.factors);
+  record.tensors.push_back(result);
+}
+
+}  // namespace
+
+SmoothRecord smooth(Graph& graph, QuantPlan& plan, const Dataset& data, const SmoothOptions& options) {
+  const c10::AutoGradMode no_grad(false);
+  SmoothRecord record;
+  std::vector<SmoothSite> sites = find_smooth_sites(graph, plan, record.skipped);
+  if (sites.empty()) return record;
+  const std::vector<Seen> seen = look_at(graph, sites, data, options);
+  for (std::size_t i = 0; i < sites.size(); ++i)
+    with_context([&] { return concat("while smoothing '", sites[i].x->name(), "'"); },
+                 [&] { smooth_site(graph, sites[i], seen[i], plan.by, record); });
+  graph.verify();
+  return record;
+}
+
+}  // namespace quench

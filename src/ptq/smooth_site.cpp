@@ -1,0 +1,169 @@
+#include "ptq/smooth_site.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "passes/rewrite.h"
+#include "quench/error.h"
+#include "quench/op.h"
+
+namespace quench {
+namespace {
+
+bool is_vector(const Value* value, std::int64_t channels) {
+  if (!value || !value->is_constant() || !is_floating(value->dtype()) || value->rank() == 0) return false;
+  return value->tensor().numel() == channels && value->tensor().size(-1) == channels;
+}
+
+// The constants that scale `value` along its last axis; empty where it cannot be scaled so.
+std::vector<ConstantSlot> scaling_constants(const Value& value, std::int64_t channels) {
+  Node* node = value.producer();
+  if (!node) return {};
+  if (node->op() == "LayerNormalization" || node->op() == "RMSNormalization") {
+    if (!is_vector(node->input(1), channels)) return {};
+    if (!node->input(2)) return {{node, 1}};
+    return is_vector(node->input(2), channels) ? std::vector<ConstantSlot>{{node, 1}, {node, 2}}
+                                               : std::vector<ConstantSlot>{};
+  }
+  if (node->op() != "Mul" && node->op() != "Add") return {};
+  const int slot = is_vector(node->input(1), channels) ? 1 : 0;
+  if (!is_vector(node->input(slot), channels)) return {};
+  if (node->op() == "Mul") return {{node, slot}};
+  const Value* summand = node->input(1 - slot);
+  std::vector<ConstantSlot> found;
+  if (only_user(*summand)) found = scaling_constants(*summand, channels);
+  if (!found.empty()) found.push_back({node, slot});
+  return found;
+}
+
+bool is_linear(const Node& node) {
+  if (node.op() != "MatMul" && node.op() != "Gemm") return false;
+  const Value* weight = node.input(1);
+  if (!weight || !weight->is_constant() || weight->rank() != 2 || weight->uses().size() != 1) return false;
+  return node.op() == "MatMul" ||
+         (node.get_int("transA", 0) == 0 && node.get_float("alpha", 1.0) == 1.0 && node.get_float("beta", 1.0) == 1.0);
+}
+
+bool feeds_linear(const Value& x) {
+  return std::any_of(x.uses().begin(), x.uses().end(),
+                     [&](const Value::Use& use) { return is_linear(*use.node) && use.node->input(0) == &x; });
+}
+
+bool shares(const QuantPlan& plan, const PlanEntry& entry) {
+  return !entry.shared_with.empty() || std::any_of(plan.entries.begin(), plan.entries.end(), [&](const PlanEntry& one) {
+    return one.shared_with == entry.value;
+  });
+}
+
+// "" where the tensor can be smoothed, else why not.
+std::string describe(const QuantPlan& plan, SmoothSite& site) {
+  const Value& x = *site.x;
+  for (const Value::Use& use : x.uses()) {
+    if (!is_linear(*use.node) || use.node->input(0) != &x)
+      return concat("'", use.node->name(), "' reads it too, which is no layer with a weight of its own");
+    const PlanEntry* weight = plan.find(use.node->input(1)->name());
+    if (!weight) return concat("the weight of '", use.node->name(), "' is float");
+    site.layers.push_back(use.node);
+    site.weights.push_back(weight);
+  }
+  if (x.is_graph_output()) return "it is an output of the model";
+  if (!x.producer()) return "it is an input of the model";
+  if (shares(plan, *site.entry)) return "it shares its scale with others";
+  site.scaled = scaling_constants(x, by_input(*site.layers[0], site.weight(0)).size(0));
+  return "";
+}
+
+at::Tensor like(const Value& old, const at::Tensor& tensor) {
+  return tensor.to(old.tensor().scalar_type()).contiguous();
+}
+
+void set_constant(Graph& graph, Node& node, int slot, const at::Tensor& tensor) {
+  const Value& old = *node.input(slot);
+  const bool parameter = old.is_parameter();
+  replace_constant(graph, node, slot, like(old, tensor), old.name() + ".smooth").set_parameter(parameter);
+}
+
+// x, times 1 / factor, in front of the layers; the plan's quantizer then stands behind the product.
+void insert_product(Graph& graph, SmoothSite& site, const at::Tensor& factors) {
+  const std::string name = graph.unique_name(site.x->name() + ".smooth");
+  const at::Tensor scale = at::where(factors > 0, factors.reciprocal(), at::zeros_like(factors));
+  Value& constant = graph.add_constant(graph.unique_name(name + ".scale"), scale.to(at::kFloat));
+  Node& product = graph.insert_after(*site.x->producer(), "Mul", name, {site.x, &constant});
+  product.output().set_type(site.x->type());
+  for (Node* layer : site.layers) graph.set_input(*layer, 0, &product.output());
+  site.entry->value = product.output().name();
+  site.entry->rule += "; behind a product that takes outlier channels out";
+}
+
+// Behind the layer, or behind the Add of its bias.
+Node& end_of(Node& layer) {
+  Node* next = only_user(layer.output());
+  const bool adds = next && next->op() == "Add" && (next->input(0)->is_constant() || next->input(1)->is_constant());
+  return adds ? *next : layer;
+}
+
+// y + x[outliers] W[outliers]: the channels that left the quantized product.
+void add_outliers(Graph& graph, Value& outliers, Node& layer, const at::Tensor& rows) {
+  Node& end = end_of(layer);
+  const std::string name = layer.name() + ".outliers";
+  Value& weight = graph.add_constant(graph.unique_name(name + ".weight"), rows.contiguous());
+  Node& product = graph.insert_before(layer, "MatMul", graph.unique_name(name), {&outliers, &weight});
+  product.output().set_type(end.output().type());
+  Node& sum = graph.insert_after(end, "Add", graph.unique_name(name + ".add"), {&end.output(), &product.output()});
+  sum.output().set_type(end.output().type());
+  graph.replace_uses(end.output(), sum.output());
+}
+
+}  // namespace
+
+at::Tensor by_input(const Node& layer, const at::Tensor& weight) {
+  return layer.op() == "Gemm" && layer.get_int("transB", 0) != 0 ? weight.t() : weight;
+}
+
+std::vector<SmoothSite> find_smooth_sites(Graph& graph, QuantPlan& plan, std::vector<std::string>& skipped) {
+  std::vector<SmoothSite> sites;
+  for (PlanEntry& entry : plan.entries) {
+    Value* x = graph.find_value(entry.value);
+    if (!x || entry.role != Role::kActivation || !feeds_linear(*x)) continue;
+    SmoothSite site{&entry, x, {}, {}, {}};
+    const std::string reason = describe(plan, site);
+    if (reason.empty())
+      sites.push_back(std::move(site));
+    else
+      skipped.push_back(concat(entry.value, ": ", reason));
+  }
+  return sites;
+}
+
+bool needs_product(const SmoothSite& site, const at::Tensor& factors) {
+  return site.scaled.empty() || factors.eq(0).any().item<bool>();
+}
+
+void apply_factors(Graph& graph, SmoothSite& site, const at::Tensor& factors) {
+  const at::Tensor which = factors.eq(0).nonzero().flatten();
+  Value* outliers = nullptr;
+  if (which.numel() > 0) {
+    const std::string name = graph.unique_name(site.x->name() + ".outliers");
+    Value& indices = graph.add_constant(graph.unique_name(name + ".channels"), which);
+    Node& gather = graph.insert_after(*site.x->producer(), "Gather", name, {site.x, &indices});
+    gather.attrs["axis"] = std::int64_t{-1};
+    outliers = &gather.output();
+    for (Node* layer : site.layers)
+      add_outliers(graph, *outliers, *layer,
+                   by_input(*layer, layer->input(1)->tensor().detach()).index_select(0, which));
+  }
+  if (needs_product(site, factors))
+    insert_product(graph, site, factors);
+  else
+    for (const ConstantSlot& one : site.scaled) {
+      const at::Tensor& old = one.node->input(one.slot)->tensor();
+      set_constant(graph, *one.node, one.slot, old.detach().to(at::kDouble) / factors.reshape(old.sizes()));
+    }
+  for (Node* layer : site.layers) {
+    const at::Tensor rows = by_input(*layer, layer->input(1)->tensor().detach().to(at::kDouble));
+    set_constant(graph, *layer, 1, by_input(*layer, rows * factors.unsqueeze(1)));
+  }
+}
+
+}  // namespace quench
