@@ -50,6 +50,13 @@ class Observer {
   const std::string& kind() const { return kind_; }  // the registered name
   const Options& options() const { return options_; }
   bool refreshable() const { return refreshable_; }
+  // Whether the result depends on how the data is cut into batches, and on their order; else on the set of values
+  // alone.
+  virtual bool by_batch() const { return false; }
+  // Of batches of `of` items only the first `items` count, as the rest only fills up the last one; 0: all of them.
+  // Items lie along the first axis; a tensor whose first axis is no multiple of them is then left out, unless it is all
+  // that there is.
+  void count_items(std::int64_t items, std::int64_t of);
 
  protected:
   // Not empty, float32, finite; on whichever device the data is; any layout. `range` is that of x.
@@ -64,6 +71,7 @@ class Observer {
 
  private:
   void or_reset(const std::function<void()>& body);
+  at::Tensor counted(const at::Tensor& x) const;
   friend std::unique_ptr<Observer> make_observer(const std::string&, const QScheme&, const Options&);
   QScheme scheme_;
   std::string kind_;
@@ -71,6 +79,7 @@ class Observer {
   bool refreshable_ = false;
   bool needs_data_ = true;
   std::int64_t batches_ = 0;
+  std::int64_t items_ = 0, of_ = 0;  // of count_items()
   std::vector<std::int64_t> shape_;
 };
 

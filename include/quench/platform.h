@@ -17,11 +17,17 @@ namespace quench {
 
 class PlanBuilder;
 
+struct ObserverChoice {
+  std::string name;
+  Options options = {};
+};
+
 struct QuantizerDefaults {
   QSchemeSpec scheme;
-  std::string observer = "min_max";
+  std::string observer = "min_max";  // by the set of values, however it is cut into batches; else only as `reference`
   std::string fake_quant = "lsq";
   Options observer_options, fake_quant_options;
+  std::optional<ObserverChoice> reference;  // in place of `observer` under parity
 };
 
 using OpChain = std::vector<std::string>;
@@ -40,11 +46,12 @@ struct Platform {
   BiasCorrection bias_correction = BiasCorrection::kNone;  // where the user does not say; off under parity
   bool equalize = false;                                   // the same
   bool smooth = false;                                     // the same
-  std::string product;                                     // what deployment writes: platforms.md 5
-  std::vector<OpChain> groups;                    // chains of operators that count as one layer; see standard_groups()
-  std::string unfused_option;                     // the option of its own that switches the groups off
-  std::vector<std::string> weighted;              // operators whose constant weight is quantized
-  std::vector<OptionInfo> options;                // of the platform itself
+  bool whole_outputs = false;         // what leads straight to an output is observed by min_max; not under parity
+  std::string product;                // what deployment writes: platforms.md 5
+  std::vector<OpChain> groups;        // chains of operators that count as one layer; see standard_groups()
+  std::string unfused_option;         // the option of its own that switches the groups off
+  std::vector<std::string> weighted;  // operators whose constant weight is quantized
+  std::vector<OptionInfo> options;    // of the platform itself
   void (*annotate)(PlanBuilder& plan) = nullptr;  // asks for quantizers
   void (*refine)(PlanBuilder& plan) = nullptr;    // changes schemes once the user's rules are applied
   // "" when the target can run the entry, else what it cannot do ("per-channel activations").

@@ -32,7 +32,7 @@ struct LayerProfile {
 };
 
 struct ProfileOptions {
-  std::int64_t batch = 0;  // 0: the model's own where it is fixed, else 8
+  std::int64_t batch = 0;  // 0: the model's own where it is fixed, else by memory: 1 to 8
   int workers = 1;
   bool skip_broken = false;
   std::string device = "cpu";

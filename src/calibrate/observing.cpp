@@ -104,6 +104,15 @@ void Observing::attach(Executor& executor) {
   for (const ObservedQuantizer& one : quantizers_) executor.set_observer(one.node->name(), one.observer.get());
 }
 
+void Observing::count_items(std::int64_t items, std::int64_t of) const {
+  for (const ObservedQuantizer& one : quantizers_) one.observer->count_items(items, of);
+}
+
+bool Observing::by_batch() const {
+  return std::any_of(quantizers_.begin(), quantizers_.end(),
+                     [](const ObservedQuantizer& one) { return one.from_data && one.observer->by_batch(); });
+}
+
 void Observing::take_over() {
   std::string blind;
   for (const ObservedQuantizer& one : quantizers_)

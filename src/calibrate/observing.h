@@ -34,6 +34,10 @@ class Observing {
   void observe_constants();
   // From now on the quantizers of the executor's graph (this one, or a copy) that observe show it to us.
   void attach(Executor& executor);
+  // Of batches of `of` items only the first `items` count (Observer::count_items).
+  void count_items(std::int64_t items, std::int64_t of) const;
+  // Whether what they find depends on how the data is cut into batches.
+  bool by_batch() const;
   // All of them are calibrated afterwards: constants hold what the observers found, `quantize` is on, `observe` off.
   // Throws and changes nothing where one saw nothing, naming all such.
   void take_over();

@@ -9,13 +9,13 @@
 #include "calibrate/float_run.h"
 #include "core/hash.h"
 #include "data/batch_size.h"
+#include "kernels/parallel.h"
 #include "quench/error.h"
 #include "quench/state_dict.h"
 
 namespace quench {
 namespace {
 
-constexpr std::int64_t kSampledItems = 64;
 constexpr const char* kRun = "run";  // images and batches of the pass
 
 std::string hex(std::uint64_t number) {
@@ -38,10 +38,15 @@ std::string item_text(const Dataset& data, std::int64_t index) {
   }
 }
 
+// Of every item: a set that differs in one of them is another.
 std::string data_text(const Dataset& data) {
+  std::vector<std::string> items(static_cast<std::size_t>(data.size()));
+  in_parallel(data.size(), 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t index = first; index < last; ++index)
+      items[static_cast<std::size_t>(index)] = item_text(data, index);
+  });
   std::string text = std::to_string(data.size());
-  const std::int64_t step = std::max<std::int64_t>(1, (data.size() + kSampledItems - 1) / kSampledItems);
-  for (std::int64_t index = 0; index < data.size(); index += step) text += "\n" + item_text(data, index);
+  for (const std::string& item : items) text += "\n" + item;
   return text;
 }
 
@@ -85,11 +90,10 @@ std::string statistic_text(const Observer& observer) {
   const std::string grouping = grouping_text(observer.scheme());
   const auto bins = [&] { return concat(" of ", options.number("bins"), " bins, ", grouping); };
   if (kind == "min_max") return "range, " + grouping;
-  if (kind == "kl") return "magnitudes" + bins();
-  const bool plain_histogram =
-      kind == "percentile" || (kind == "mse" && options.word("on") == "histogram") ||
-      (kind == "histogram" && !options.flag("torch113") && options.number("upsample_rate") == 128);
-  if (plain_histogram) return "histogram" + bins();
+  if (kind == "kl") return "grid of magnitudes" + bins();
+  const bool is_grid = kind == "percentile" || (kind == "mse" && options.word("on") == "histogram") ||
+                       (kind == "histogram" && !observer.by_batch());
+  if (is_grid) return "grid" + bins();
   // The batches' ranges are averaged: nothing of the scheme is in it but which elements belong together.
   if (kind == "ema_min_max" || kind == "ema_quantile") return kind + options_text(options) + ", " + grouping;
   return kind + options_text(options) + ", " + observer.scheme().text();  // it may search on the scheme's own grid

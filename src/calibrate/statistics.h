@@ -11,7 +11,7 @@ namespace quench {
 
 class KeptStatistics {
  public:
-  // The data counts as the same where its size, and name and content of up to 64 of its items, are.
+  // The data counts as the same where name and content of every item are.
   KeptStatistics(const Graph& graph, const Dataset& data, const CalibrationOptions& options);
 
   // Where there is a statistic for every observer that sees data: true, they are as after that pass, and the record

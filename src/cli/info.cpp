@@ -1,5 +1,6 @@
 // quench info: versions, threads, engines, instruction sets, CUDA.
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <iostream>
 
 #include "cli/command.h"
@@ -14,11 +15,20 @@ std::string joined(const std::vector<std::string>& items) {
   return text.empty() ? "none" : text;
 }
 
+// What libgomp was told of waiting at barriers (cli/yielding_threads.cpp).
+std::string waiting() {
+  std::string text;
+  for (const char* name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"})
+    if (const char* value = std::getenv(name)) text += std::string(text.empty() ? "" : " ") + name + "=" + value;
+  return text;
+}
+
 Json json_of(const Machine& machine, const std::string& cpu_note) {
   return {{"version", machine.version},
           {"libtorch", machine.libtorch_version},
           {"compiler", machine.compiler},
           {"threads", machine.threads},
+          {"waiting", waiting()},
           {"engines", machine.engines},
           {"instruction_sets", machine.instruction_sets},
           {"libtorch_capability", machine.libtorch_capability},
@@ -36,6 +46,7 @@ void print_table(const Machine& machine, const std::string& cpu_note) {
   row("LibTorch", machine.libtorch_version);
   row("compiler", machine.compiler);
   row("threads", std::to_string(machine.threads));
+  row("threads wait by", waiting().empty() ? "libgomp's own rule" : waiting());
   row("engines", joined(machine.engines));
   row("instruction sets", joined(machine.instruction_sets));
   row("LibTorch kernels", machine.libtorch_capability);

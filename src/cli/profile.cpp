@@ -53,7 +53,8 @@ void add_profile(CLI::App& app, CommandLine& command_line) {
   command.add_option("--limit", options->limit, "only the first N items")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 30));
-  command.add_option("--batch", options->profile.batch, "images at a time (default: 8, or what the model fixes)")
+  command
+      .add_option("--batch", options->profile.batch, "images at a time (default: by memory, or what the model fixes)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
   command.add_option("--workers", options->profile.workers, "decoding threads (default: 1; 0: none of their own)")

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <iostream>
 
+#include "calibrate/float_run.h"
+#include "calibrate/slice_size.h"
 #include "cli/command.h"
 #include "cli/load_model.h"
 #include "cli/quantize_job.h"
@@ -86,11 +88,17 @@ void insert_plan(const QuantizeJob& job, const QuantPlan& plan, Graph& graph) {
                });
 }
 
+// As calibration does it: what the user says, else what memory holds.
+std::int64_t items_at_once(const QuantizeJob& job, const Graph& graph, const Dataset* data) {
+  if (job.batch > 0 || !data) return choose_batch(only_input(graph, "quantization"), job.batch);
+  return slice_size(without_quantizers(graph), *data);
+}
+
 // A step that was asked for and did nothing says so.
 void equalize_graph(const QuantizeJob& job, const Dataset* data, Graph& graph, QuantizeRecord& record) {
   EqualizeOptions options;
   options.data = data;
-  options.batch = choose_batch(only_input(graph, "equalization"), job.batch);
+  options.batch = items_at_once(job, graph, data);
   record.equalized = equalize(graph, options);
   if (record.equalized->pairs.empty())
     record.notes.emplace_back("equalize changed nothing: no pair of layers can be balanced");
@@ -110,7 +118,7 @@ void correct_graph(const QuantizeJob& job, const Dataset& data, Graph& graph, Qu
   options.kind = *job.config.bias_correction;
   options.workers = job.workers;
   options.skip_broken = job.skip_broken;
-  options.batch = choose_batch(only_input(graph, "bias correction"), job.batch);
+  options.batch = items_at_once(job, graph, &data);
   record.corrected = with_progress(common, "correcting biases", [&](const auto& show) {
     options.progress = show;
     return correct_biases(graph, data, options);
@@ -162,8 +170,7 @@ void after_stage(const QuantizeJob& job, const StageRecord& stage, const Graph& 
   write_file_atomically(job.file("after_" + stage.name + ".txt"), to_text(graph, {.data = false}));
 }
 
-void print_need(const QuantizeJob& job, const QuantizeRecord& record, const Graph& graph, bool json) {
-  const std::int64_t batch = choose_batch(only_input(graph, "calibration"), job.batch);
+void print_need(const QuantizeRecord& record, const Graph& graph, std::int64_t batch, bool json) {
   const ActivationNeed need = activation_need(graph, batch);
   if (json) {
     Json object = json_of(*record.plan);
@@ -232,10 +239,11 @@ void quantize(const QuantizeJob& job, const CommonOptions& common) {
   });
   if (job.config.smooth.value_or(false) && data.calib && !job.dry_run)
     stages.run("smooth", [&] { record.smoothed = smooth_graph(*record.plan, *data.calib, graph, common); });
-  if (job.dry_run) return print_need(job, record, graph, common.json);
+  if (job.dry_run) return print_need(record, graph, items_at_once(job, graph, data.calib.get()), common.json);
   stages.run("insert", [&] { insert_plan(job, *record.plan, graph); });
   stages.run("calibrate", [&] {
     record.calibration = calibrate_graph(job, *data.calib, graph, common);
+    for (const std::string& note : record.calibration->notes) record.notes.push_back(note);
     record.plan = plan_from_yaml(graph.metadata.at("quench.plan"));  // with the scales that were raised
   });
   if (job.config.bias_correction.value_or(BiasCorrection::kNone) != BiasCorrection::kNone)

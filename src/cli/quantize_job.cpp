@@ -141,15 +141,17 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
   command.add_option("--statistics", arguments.statistics, "a folder that keeps what the observers saw")
       ->type_name("FOLDER");
   command.add_option("--seed", arguments.seed, "of all random numbers (default: 0)")->type_name("N")->check(is_count);
-  command.add_option("--batch", arguments.batch, "images at a time (default: 32, or what the model fixes)")
+  command
+      .add_option("--batch", arguments.batch,
+                  "images at a time in evaluation, and of observers that average over batches (default: 32, or what "
+                  "the model fixes)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
   command.add_option("--workers", arguments.workers, "decoding threads (default: 1)")
       ->type_name("N")
       ->check(CLI::Range(0, 256));
   command
-      .add_option("--profile", arguments.profile_images,
-                  "images for the errors of single layers (default: 16; 0: none)")
+      .add_option("--profile", arguments.profile_images, "images for the errors of single layers (default: 8; 0: none)")
       ->type_name("N")
       ->check(CLI::Range(0, 1 << 20));
   command.add_flag("--skip-broken", arguments.skip_broken, "name broken items and leave them out");

@@ -20,7 +20,7 @@ struct QuantizeArguments {
   std::optional<std::uint64_t> seed;
   bool no_deploy = false, force = false, equalize = false, dry_run = false, time = false, skip_broken = false;
   std::int64_t batch = 0;
-  std::int64_t profile_images = 16;
+  std::int64_t profile_images = 8;
   int workers = 1;
 };
 

@@ -5,11 +5,6 @@
 #include "quench/error.h"
 
 namespace quench {
-namespace {
-
-constexpr std::int64_t kDefaultBatch = 32;
-
-}  // namespace
 
 const Value& only_input(const Graph& graph, const char* who) {
   QUENCH_CHECK(graph.inputs().size() == 1, who, " feeds one input, but the model has ", graph.inputs().size());
@@ -32,8 +27,12 @@ std::int64_t choose_batch(const Value& input, std::int64_t asked) {
 }
 
 at::Tensor fill_up(const Value& input, const at::Tensor& items, std::int64_t batch) {
+  return fixed_batch(input) > 0 ? fill_to(items, batch) : items;
+}
+
+at::Tensor fill_to(const at::Tensor& items, std::int64_t batch) {
   const std::int64_t missing = batch - items.size(0);
-  if (missing <= 0 || fixed_batch(input) <= 0) return items;
+  if (missing <= 0) return items;
   std::vector<std::int64_t> repeats(static_cast<std::size_t>(items.dim()), 1);
   repeats[0] = missing;
   return at::cat({items, items.narrow(0, items.size(0) - 1, 1).repeat(repeats)});

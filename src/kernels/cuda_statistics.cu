@@ -82,7 +82,7 @@ __global__ void histogram_runs_kernel(const AffineView view, const float* x, con
   for (int k = threadIdx.x; k < bins.count; k += kThreads) mine[k] = 0;
   __syncthreads();
   const std::int64_t row = blockIdx.x / cuts, channel = row % view.channels;
-  const Bins range = bins_over(bins.low[channel], bins.high[channel], bins.count);
+  const Bins range = bins_of(bins.low[channel], bins.high[channel], bins.count, bins.grid);
   const std::int64_t begin = blockIdx.x % cuts * kHistogramChunk, left = view.inner - begin;
   const std::int64_t count = left < kHistogramChunk ? left : kHistogramChunk, start = row * view.inner + begin;
 #pragma unroll 2
@@ -112,7 +112,7 @@ __global__ void histogram_any_kernel(const AffineView view, const float* x, cons
   const std::int64_t count = size_of(view), step = static_cast<std::int64_t>(gridDim.x) * kThreads;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < count; i += step) {
     const std::int64_t channel = i / view.inner % view.channels;
-    const Bins range = bins_over(bins.low[channel], bins.high[channel], bins.count);
+    const Bins range = bins_of(bins.low[channel], bins.high[channel], bins.count, bins.grid);
     const int bin = bin_of(bins.absolute ? absolute(x[i]) : x[i], range);
     if (bin >= 0) atomicAdd(&counts[channel * bins.count + bin], Count{1});
   }

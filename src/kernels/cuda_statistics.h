@@ -11,7 +11,7 @@ void cuda_moments(const AffineView& view, const float* x, double* sum, double* s
 struct CudaBins {
   const float *low, *high;  // one a channel
   int count;
-  bool absolute;
+  bool absolute, grid;
 };
 // counts: {channels, bins}, written.
 void cuda_histogram(const AffineView& view, const float* x, const CudaBins& bins, double* counts);

@@ -106,7 +106,7 @@ at::Tensor histogram_on_cpu(const at::Tensor& x, const HistogramArgs& args) {
   const at::Tensor high = from_scale_order(args.high.cpu().reshape({-1}), x, args.scheme).contiguous();
   std::vector<Bins> ranges;
   for (std::int64_t c = 0; c < entries; ++c)
-    ranges.push_back(bins_over(low.const_data_ptr<float>()[c], high.const_data_ptr<float>()[c], args.bins));
+    ranges.push_back(bins_of(low.const_data_ptr<float>()[c], high.const_data_ptr<float>()[c], args.bins, args.grid));
   const at::Tensor counts = at::zeros({entries, args.bins}, at::kDouble);
   const auto* data = laid.const_data_ptr<float>();
   auto* found = counts.mutable_data_ptr<double>();

@@ -18,7 +18,7 @@ at::Tensor histogram_ref(const at::Tensor& x, const HistogramArgs& args) {
   const at::Tensor high = from_scale_order(args.high.cpu().reshape({-1}), x, args.scheme).contiguous();
   std::vector<Bins> bins;
   for (std::int64_t c = 0; c < layout.channels; ++c)
-    bins.push_back(bins_over(low.const_data_ptr<float>()[c], high.const_data_ptr<float>()[c], args.bins));
+    bins.push_back(bins_of(low.const_data_ptr<float>()[c], high.const_data_ptr<float>()[c], args.bins, args.grid));
   const at::Tensor counts = at::zeros({layout.channels, args.bins}, at::kDouble);
   auto* rows = counts.mutable_data_ptr<double>();
   for_each_element(laid.const_data_ptr<float>(), layout, [&](std::int64_t c, float v) {

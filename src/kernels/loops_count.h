@@ -10,8 +10,9 @@ namespace {
 constexpr int kCountBlock = 512;
 
 // The counter of each element; bin and copy.
-template <bool kAbsolute>
-QUENCH_LOOP void counters_of_block(const float* x, int length, const Bins bins, std::int32_t* counter) {
+template <bool kAbsolute, bool kGrid>
+QUENCH_LOOP void counters_of_block(const float* x, int length, Bins bins, std::int32_t* counter) {
+  bins.grid = kGrid;  // known before the loop
   const float outside = bins.last + 1.0F;
   QUENCH_NO_ALIAS
   for (int i = 0; i < length; ++i) {
@@ -34,18 +35,21 @@ QUENCH_LOOP void count_block(const std::int32_t* counter, int length, std::uint1
   for (; i < length; ++i) ++counts[counter[i]];
 }
 
-template <bool kAbsolute>
+template <bool kAbsolute, bool kGrid>
 QUENCH_LOOP void count_all(const float* x, std::int64_t length, const Bins& bins, std::uint16_t* counts) {
   std::int32_t counter[kCountBlock];
   for (std::int64_t at = 0; at < length; at += kCountBlock) {
     const auto block = static_cast<int>(least(kCountBlock, length - at));
-    counters_of_block<kAbsolute>(x + at, block, bins, counter);
+    counters_of_block<kAbsolute, kGrid>(x + at, block, bins, counter);
     count_block(counter, block, counts);
   }
 }
 
 void count(const float* x, std::int64_t length, const Bins& bins, bool absolute, std::uint16_t* counts) {
-  absolute ? count_all<true>(x, length, bins, counts) : count_all<false>(x, length, bins, counts);
+  if (bins.grid)
+    absolute ? count_all<true, true>(x, length, bins, counts) : count_all<false, true>(x, length, bins, counts);
+  else
+    absolute ? count_all<true, false>(x, length, bins, counts) : count_all<false, false>(x, length, bins, counts);
 }
 
 }  // namespace

@@ -55,14 +55,14 @@ RangeSearch search_histogram(const HistogramView& histogram, const SearchArgs& a
     for (std::int64_t entry = first; entry < last; ++entry) {
       const auto c = static_cast<std::size_t>(entry);
       const double* row = counts.const_data_ptr<double>() + entry * bins;
-      const double low = histogram.low[c], width = (static_cast<double>(histogram.high[c]) - low) / bins;
+      const double low = histogram.low[c], width = (histogram.high[c] - low) / bins;
       const double total = std::accumulate(row, row + bins, 0.0);
       const Edges edges(row, bins, low, width);
       const FoundRange found =
           search_ends(args.min[c], args.max[c], args.candidates, !args.scheme.symmetric(), [&](float min, float max) {
             const Candidate candidate = candidate_of(min, max, rule);
             // A range of one point has no bins to spread over.
-            if (!(width > 0)) return total * error_term(histogram.low[c], candidate, args);
+            if (!(width > 0)) return total * error_term(static_cast<float>(low), candidate, args);
             return edges.error(candidate, args.power);
           });
       result.min[c] = found.min;

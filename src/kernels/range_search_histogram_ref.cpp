@@ -46,7 +46,7 @@ RangeSearch search_histogram_ref(const HistogramView& histogram, const SearchArg
   RangeSearch result;
   for (std::size_t c = 0; c < args.min.size(); ++c) {
     Row row{counts.const_data_ptr<double>() + static_cast<std::int64_t>(c) * bins, bins, histogram.low[c], 0};
-    row.width = (static_cast<double>(histogram.high[c]) - row.low) / bins;
+    row.width = (histogram.high[c] - row.low) / bins;
     const double total = std::accumulate(row.counts, row.counts + bins, 0.0);
     const auto error_of = [&](float min, float max) {
       const Candidate candidate = candidate_of(min, max, rule);

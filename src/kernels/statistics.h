@@ -23,13 +23,15 @@ void moments_ref(const at::Tensor& x, const QScheme& scheme, at::Tensor& sum, at
 
 // Counts (float64, {entries, bins}; entries = number of scales) over [low, high] of each entry: bin
 // floor((x - low) * bins / (high - low)), the upper end in the last bin; what lies outside is not counted. With
-// `absolute` of |x|. A range of one point puts all equal values into the first bin.
+// `absolute` of |x|. A range of one point puts all equal values into the first bin. With `grid` (bins_on_grid) `high`
+// holds the width of a bin in place of the upper end.
 struct HistogramArgs {
   const QScheme& scheme;
   const at::Tensor& low;  // float32, one per entry
   const at::Tensor& high;
   int bins = 2048;
   bool absolute = false;
+  bool grid = false;
 };
 at::Tensor histogram(const at::Tensor& x, const HistogramArgs& args);
 at::Tensor histogram_ref(const at::Tensor& x, const HistogramArgs& args);
@@ -55,9 +57,13 @@ RangeSearch search_range_ref(const at::Tensor& x, const SearchArgs& args);
 // the centres). Where the scheme is affine the ends are searched apart: from the best common factor on, one end
 // after the other, until neither gets better.
 struct HistogramView {
+  HistogramView(const at::Tensor& the_counts, std::vector<double> from, std::vector<double> to)
+      : counts(the_counts), low(std::move(from)), high(std::move(to)) {}
+  HistogramView(const at::Tensor& the_counts, const std::vector<float>& from, const std::vector<float>& to)
+      : HistogramView(the_counts, std::vector<double>(from.begin(), from.end()),
+                      std::vector<double>(to.begin(), to.end())) {}
   const at::Tensor& counts;
-  const std::vector<float>& low;
-  const std::vector<float>& high;
+  std::vector<double> low, high;
 };
 RangeSearch search_histogram(const HistogramView& histogram, const SearchArgs& args);
 RangeSearch search_histogram_ref(const HistogramView& histogram, const SearchArgs& args);

@@ -71,7 +71,7 @@ at::Tensor histogram_on_cuda(const at::Tensor& x, const HistogramArgs& args) {
   const at::Tensor low = bound(args.low), high = bound(args.high);
   const at::Tensor counts = at::empty({laid.view.channels, args.bins}, x.options().dtype(at::kDouble));
   cuda_histogram(laid.view, laid.data.const_data_ptr<float>(),
-                 {low.const_data_ptr<float>(), high.const_data_ptr<float>(), args.bins, args.absolute},
+                 {low.const_data_ptr<float>(), high.const_data_ptr<float>(), args.bins, args.absolute, args.grid},
                  counts.mutable_data_ptr<double>());
   return to_scale_order(counts, x, args.scheme);
 }

@@ -10,6 +10,8 @@ class EmaMinMax : public Observer {
  public:
   EmaMinMax(const QScheme& scheme, const Options& options) : Observer(scheme), range_(options) {}
 
+  bool by_batch() const override { return true; }
+
  protected:
   void add(const at::Tensor&, const TensorRange& range) override { range_.add(range); }
   QParams compute() const override { return qparams_of_range(scheme(), range_.range().min, range_.range().max); }

@@ -6,7 +6,7 @@
 
 #include "kernels/statistics.h"
 #include "observers/range.h"
-#include "observers/running_histogram.h"
+#include "observers/resampled_histogram.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -14,7 +14,7 @@ namespace {
 
 std::vector<OptionInfo> ema_quantile_options() {
   std::vector<OptionInfo> all = {{"threshold", 0.99999, "share of the magnitudes that is kept"},
-                                 RunningHistogram::bins_option()};
+                                 ResampledHistogram::bins_option()};
   for (const OptionInfo& one : MovingRange::options()) all.push_back(one);
   return all;
 }
@@ -24,12 +24,14 @@ class EmaQuantile : public Observer {
   EmaQuantile(const QScheme& scheme, const Options& options)
       : Observer(scheme), options_(options), threshold_(options.number("threshold")), range_(options) {
     QUENCH_CHECK(threshold_ > 0 && threshold_ <= 1, "threshold is a share between 0 and 1, not ", threshold_);
-    (void)RunningHistogram(options);  // the number of bins makes sense
+    (void)ResampledHistogram(options);  // the number of bins makes sense
   }
+
+  bool by_batch() const override { return true; }
 
  protected:
   void add(const at::Tensor& x, const TensorRange& range) override {
-    RunningHistogram magnitudes(options_, true);  // of this batch alone
+    ResampledHistogram magnitudes(options_, true);  // of this batch alone
     magnitudes.add(x, scheme(), range);
     TensorRange clipped = range;
     for (std::size_t c = 0; c < entries(); ++c) {
@@ -56,7 +58,7 @@ class EmaQuantile : public Observer {
 
  private:
   // The centre of the first bin where the cumulated count reaches its share; the whole range if none does.
-  float clip_value(const RunningHistogram& magnitudes, std::size_t entry) const {
+  float clip_value(const ResampledHistogram& magnitudes, std::size_t entry) const {
     const double wanted = threshold_ * magnitudes.total(entry);
     const double* counts = magnitudes.row(entry);
     double sum = 0;
@@ -64,7 +66,7 @@ class EmaQuantile : public Observer {
       sum += counts[i];
       if (sum >= wanted) return static_cast<float>((i + 0.5) * magnitudes.width(entry));
     }
-    return magnitudes.high()[entry];
+    return static_cast<float>(magnitudes.high(entry));
   }
 
   Options options_;

@@ -1,11 +1,13 @@
 // histogram: torch's HistogramObserver: cuts the tails as long as the squared error of the histogram falls.
-// Numerics 7.2; with float bounds (D11) and as many target bins as the scheme has levels (D12).
+// Numerics 7.2; with float bounds (D11), as many target bins as the scheme has levels (D12), and counts that do not
+// depend on the order of the batches.
 #include <ATen/ATen.h>
 
 #include <algorithm>
 #include <limits>
 
-#include "observers/running_histogram.h"
+#include "observers/grid_histogram.h"
+#include "observers/resampled_histogram.h"
 
 namespace quench {
 namespace {
@@ -18,8 +20,11 @@ struct Kept {
 
 class L2Search {
  public:
-  L2Search(const RunningHistogram& histogram, std::size_t entry, int levels)
-      : counts_(histogram.row(entry)), bins_(histogram.bins()), levels_(levels), width_(histogram.width(entry)) {
+  L2Search(const HistogramCounts& histogram, std::size_t entry, int levels)
+      : counts_(histogram.row(entry)),
+        bins_(histogram.used_bins(entry)),
+        levels_(levels),
+        width_(histogram.width(entry)) {
     cumulated_.reserve(static_cast<std::size_t>(bins_));
     double sum = 0;
     for (int i = 0; i < bins_; ++i) cumulated_.push_back(sum += counts_[i]);
@@ -88,44 +93,57 @@ class Histogram : public Observer {
       : Observer(scheme),
         exhaustive_(options.flag("exhaustive")),
         levels_(scheme.is_int() && !options.flag("torch113") ? scheme.levels() : 256),
-        histogram_(options) {}
+        histogram_(made(options)) {}
+
+  bool by_batch() const override { return dynamic_cast<const ResampledHistogram*>(histogram_.get()) != nullptr; }
 
  protected:
-  void add(const at::Tensor& x, const TensorRange& range) override { histogram_.add(x, scheme(), range); }
+  void add(const at::Tensor& x, const TensorRange& range) override { histogram_->add(x, scheme(), range); }
 
   QParams compute() const override {
     TensorRange range;
     for (std::size_t c = 0; c < entries(); ++c) {
-      const Kept kept = L2Search(histogram_, c, levels_).run(exhaustive_);
-      const double low = histogram_.low()[c], width = histogram_.width(c);
-      range.min.push_back(static_cast<float>(low + width * kept.first));
-      range.max.push_back(std::max(range.min.back(), static_cast<float>(low + width * (kept.last + 1))));
+      const Kept kept = L2Search(*histogram_, c, levels_).run(exhaustive_);
+      const double low = histogram_->low(c), width = histogram_->width(c);
+      double from = low + width * kept.first, to = low + width * (kept.last + 1);
+      if (!by_batch()) {  // the grid's outermost edges lie beyond what was seen
+        from = std::max(from, static_cast<double>(histogram_->range().min[c]));
+        to = std::min(to, static_cast<double>(histogram_->range().max[c]));
+      }
+      range.min.push_back(static_cast<float>(from));
+      range.max.push_back(std::max(range.min.back(), static_cast<float>(to)));
     }
     return qparams_of_range(scheme(), range.min, range.max);
   }
 
-  void add_all(const Observer& other) override { histogram_.merge(static_cast<const Histogram&>(other).histogram_); }
-  void clear() override { histogram_.clear(); }
+  void add_all(const Observer& other) override { histogram_->merge(*static_cast<const Histogram&>(other).histogram_); }
+  void clear() override { histogram_->clear(); }
   State save() const override {
     State state;
-    histogram_.save(state);
+    histogram_->save(state);
     return state;
   }
-  void restore(const State& state) override { histogram_.restore(state, entries()); }
+  void restore(const State& state) override { histogram_->restore(state, entries()); }
 
  private:
+  static std::unique_ptr<HistogramCounts> made(const Options& options) {
+    if (options.flag("resample") || options.flag("torch113")) return std::make_unique<ResampledHistogram>(options);
+    return std::make_unique<GridHistogram>(options);
+  }
+
   bool exhaustive_;
   int levels_;
-  RunningHistogram histogram_;
+  std::unique_ptr<HistogramCounts> histogram_;
 };
 
 }  // namespace
 
 QUENCH_REGISTER_ITEM(ObserverEntry, "histogram", "torch's: cuts the tails while the histogram's squared error falls",
                      {new_observer<Histogram>,
-                      {RunningHistogram::bins_option(),
+                      {HistogramCounts::bins_option(),
+                       {"resample", 0.0, "1: as torch, a wider batch resamples the bins; else they merge in pairs"},
                        {"upsample_rate", 128.0, "fine bins of a bin that is resampled"},
                        {"exhaustive", 0.0, "1: scans on after the first increase of the error"},
-                       {"torch113", 0.0, "1: bounds cut to whole numbers and 256 levels, as torch 1.13"}}})
+                       {"torch113", 0.0, "1: resampled, bounds cut to whole numbers and 256 levels, as torch 1.13"}}})
 
 }  // namespace quench

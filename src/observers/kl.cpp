@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "observers/entropy_search.h"
-#include "observers/running_histogram.h"
+#include "observers/grid_histogram.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -30,7 +30,7 @@ class Kl : public Observer {
     TensorRange range = histogram_.range();
     for (std::size_t c = 0; c < entries(); ++c) {
       if (histogram_.width(c) == 0) continue;  // nothing but zeros
-      const int kept = EntropySearch(without_zeros(c).data(), histogram_.bins(), levels_for(c)).bins_to_keep();
+      const int kept = EntropySearch(without_zeros(c).data(), bins_for(c), levels_for(c)).bins_to_keep();
       const auto clip = static_cast<float>((kept + 0.5) * histogram_.width(c));
       range.max[c] = std::clamp(range.max[c], -clip, clip);
       range.min[c] = std::clamp(range.min[c], -clip, range.max[c]);
@@ -66,16 +66,19 @@ class Kl : public Observer {
     return std::clamp(static_cast<int>(levels), levels_, histogram_.bins());
   }
 
+  // Up to the end of the range; the search wants at least one a level.
+  int bins_for(std::size_t entry) const { return std::max(histogram_.used_bins(entry), levels_for(entry)); }
+
   int levels_ = 128;
   bool by_range_ = false;
-  RunningHistogram histogram_;
+  GridHistogram histogram_;
 };
 
 }  // namespace
 
 QUENCH_REGISTER_ITEM(ObserverEntry, "kl", "the clip where the magnitudes lose least in relative entropy",
                      {new_observer<Kl>,
-                      {RunningHistogram::bins_option(),
+                      {GridHistogram::bins_option(),
                        {"levels", 0.0,
                         "steps of the quantized magnitudes (0: the scheme's: half, of an affine one by range)"}}})
 

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "kernels/statistics.h"
+#include "observers/grid_histogram.h"
 #include "observers/moments.h"
 #include "observers/range.h"
-#include "observers/running_histogram.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -84,14 +84,14 @@ class LsqPlus : public Observer {
   QParams by_search() const {
     const at::Tensor counts = histogram_.counts();
     const RangeSearch found = search_histogram(
-        {counts, histogram_.low(), histogram_.high()},
+        {counts, histogram_.lows(), histogram_.highs()},
         {scheme(), histogram_.range().min, histogram_.range().max, 2.0, scheme().per_tensor() ? 95 : 80});
     return qparams_of_range(scheme(), found.min, found.max);
   }
 
   bool weight_;
-  RunningHistogram histogram_;  // of activations
-  RunningRange range_;          // of weights
+  GridHistogram histogram_;  // of activations
+  RunningRange range_;       // of weights
   RunningMoments moments_;
 };
 
@@ -100,6 +100,6 @@ class LsqPlus : public Observer {
 QUENCH_REGISTER_ITEM(ObserverEntry, "lsq_plus", "where LSQ+ starts: three deviations, or the least squared error",
                      {new_observer<LsqPlus>,
                       {{"role", "auto", "weight, activation, or auto: weight where signed and symmetric"},
-                       RunningHistogram::bins_option()}})
+                       GridHistogram::bins_option()}})
 
 }  // namespace quench

@@ -4,8 +4,8 @@
 #include <ATen/ATen.h>
 
 #include "kernels/statistics.h"
+#include "observers/grid_histogram.h"
 #include "observers/range.h"
-#include "observers/running_histogram.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -20,7 +20,7 @@ bool on_histogram(const Options& options) {
 std::vector<OptionInfo> mse_options() {
   return {{"p", 2.0, "power of the error"},
           {"on", "histogram", "histogram (of all batches, searched once) or batch (each on its own, as MQBench)"},
-          RunningHistogram::bins_option()};
+          GridHistogram::bins_option()};
 }
 
 std::vector<OptionInfo> ema_mse_options() {
@@ -42,6 +42,8 @@ class Mse : public Observer {
     QUENCH_CHECK(power_ > 0, "the power p of the error must be positive, not ", power_);
   }
 
+  bool by_batch() const override { return kMoves || !on_histogram_; }
+
  protected:
   void add(const at::Tensor& x, const TensorRange& range) override {
     if (on_histogram_) {
@@ -56,7 +58,7 @@ class Mse : public Observer {
     if (!on_histogram_) return qparams_of_range(scheme(), combined_.range().min, combined_.range().max);
     const at::Tensor counts = histogram_.counts();
     const RangeSearch found =
-        search_histogram({counts, histogram_.low(), histogram_.high()}, search_args(histogram_.range()));
+        search_histogram({counts, histogram_.lows(), histogram_.highs()}, search_args(histogram_.range()));
     return qparams_of_range(scheme(), found.min, found.max);
   }
 
@@ -120,7 +122,7 @@ class Mse : public Observer {
   void merge_counts(const Mse& other) {
     if constexpr (kMoves) {
       const auto all = static_cast<double>(batches() + other.batches());
-      RunningHistogram theirs = other.histogram_;
+      GridHistogram theirs = other.histogram_;
       theirs.scale_counts(static_cast<double>(other.batches()) / all);
       histogram_.scale_counts(static_cast<double>(batches()) / all);
       histogram_.merge(theirs);
@@ -131,7 +133,7 @@ class Mse : public Observer {
 
   double power_;
   bool on_histogram_;
-  RunningHistogram histogram_;
+  GridHistogram histogram_;
   Combined combined_;
 };
 

@@ -50,7 +50,19 @@ std::vector<std::int64_t> checked_shape(const std::vector<std::int64_t>& shape, 
 
 }  // namespace
 
-void Observer::observe(const at::Tensor& x) {
+void Observer::count_items(std::int64_t items, std::int64_t of) {
+  items_ = items;
+  of_ = of;
+}
+
+at::Tensor Observer::counted(const at::Tensor& x) const {
+  if (items_ == of_) return x;
+  if (x.dim() > 0 && x.size(0) % of_ == 0) return x.narrow(0, 0, x.size(0) / of_ * items_);
+  return seen() ? x.new_empty({0}) : x;
+}
+
+void Observer::observe(const at::Tensor& batch) {
+  const at::Tensor x = counted(batch);
   if (x.numel() == 0) return;
   with_context([&] { return concat("in observer '", kind_, "'"); },
                [&] {

@@ -3,23 +3,23 @@
 
 #include <algorithm>
 
-#include "observers/running_histogram.h"
+#include "observers/grid_histogram.h"
 #include "quench/error.h"
 
 namespace quench {
 namespace {
 
 // Below the result lies this share of the counts; linear inside a bin.
-float value_at(const RunningHistogram& histogram, std::size_t entry, double share) {
+float value_at(const GridHistogram& histogram, std::size_t entry, double share) {
   const double wanted = share * histogram.total(entry);
   const double* counts = histogram.row(entry);
   double sum = 0;
   for (int i = 0; i < histogram.bins(); ++i) {
     if (counts[i] > 0 && sum + counts[i] >= wanted)
-      return static_cast<float>(histogram.low()[entry] + histogram.width(entry) * (i + (wanted - sum) / counts[i]));
+      return static_cast<float>(histogram.low(entry) + histogram.width(entry) * (i + (wanted - sum) / counts[i]));
     sum += counts[i];
   }
-  return histogram.high()[entry];
+  return histogram.range().max[entry];
 }
 
 class Percentile : public Observer {
@@ -63,7 +63,7 @@ class Percentile : public Observer {
  private:
   bool both_;
   double share_;
-  RunningHistogram histogram_;
+  GridHistogram histogram_;
 };
 
 }  // namespace
@@ -72,6 +72,6 @@ QUENCH_REGISTER_ITEM(ObserverEntry, "percentile", "cuts a share off each tail of
                      {new_observer<Percentile>,
                       {{"percentile", 99.99, "percent of the values that lie below the upper end"},
                        {"symmetric", 0.0, "1: the larger of both ends, to both sides"},
-                       RunningHistogram::bins_option()}})
+                       GridHistogram::bins_option()}})
 
 }  // namespace quench

@@ -19,6 +19,8 @@ class PotMode : public Observer {
   PotMode(const QScheme& scheme, const Options& options)
       : Observer(scheme), rule_(vitis_rule(scheme, options.word("type"))) {}
 
+  bool by_batch() const override { return true; }
+
  protected:
   void add(const at::Tensor& x, const TensorRange& range) override {
     ExponentErrors errors(rule_);

@@ -128,6 +128,7 @@ Platform eager_platform(const std::string& activation, const std::string& weight
   platform.weight.fake_quant = "fixed";
   platform.activation.scheme = QScheme::parse(activation).spec();
   platform.activation.observer = "histogram";
+  platform.activation.reference = ObserverChoice{"histogram", {{"resample", 1.0}}};
   platform.activation.fake_quant = "fixed";
   platform.groups = standard_groups();
   // Relu6 counts as Relu, as after torchvision's _replace_relu; Add with Relu is FloatFunctional's add_relu.

@@ -17,10 +17,6 @@ bool passes_codes(const PlanBuilder& plan, const Layer& layer);
 // was asked for.
 void share_passed_codes(PlanBuilder& plan);
 
-// For `refine`. What only pools and reshapes separate from an output of the model keeps its whole range: the largest
-// logits are the answer, and must not be cut off. Where the user named no observer.
-void keep_outputs_whole(PlanBuilder& plan);
-
 // For `refine`. What a MatMul reads is searched by squared error, which is what adds up in its sums: the few large
 // values of a transformer's tensors must not be given up for the many small ones. Where the user named no observer.
 void weigh_squares_for_products(PlanBuilder& plan);

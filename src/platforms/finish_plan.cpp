@@ -3,21 +3,13 @@
 
 #include "platforms/match.h"
 #include "platforms/settings.h"
+#include "platforms/whole_outputs.h"
 #include "quench/error.h"
 #include "quench/op.h"
 #include "quench/platform.h"
 
 namespace quench {
 namespace {
-
-QuantizerDefaults defaults_for(const Platform& platform, Role role) {
-  switch (role) {
-    case Role::kWeight: return platform.weight;
-    case Role::kActivation: return platform.activation;
-    case Role::kBias: return platform.bias.value_or(platform.weight);
-  }
-  return {};
-}
 
 const QuantSettings& settings_for(const QuantConfig& config, Role role) {
   if (role == Role::kBias) return config.bias;
@@ -103,7 +95,7 @@ void PlanBuilder::resolve_shares() {
 
 void PlanBuilder::resolve_entry(Request& request, UsedParts& used) {
   PlanEntry& entry = request.entry;
-  QuantizerDefaults chosen = defaults_for(platform_, entry.role);
+  QuantizerDefaults chosen = defaults_of(platform_, entry.role, config_.parity);
   bool axis_given = settings_for(config_, entry.role).axis.has_value();
   const auto lay = [&](const QuantSettings& settings) {
     axis_given = axis_given || settings.axis.has_value();
@@ -274,6 +266,7 @@ QuantPlan PlanBuilder::finish() {
   resolve_shares();
   if (platform_.bias) add_biases();
   resolve_settings();
+  if (platform_.whole_outputs && !config_.parity) keep_outputs_whole(*this);
   if (platform_.refine) platform_.refine(*this);
   validate();
   check_shared_weights();

@@ -1,5 +1,7 @@
 #include "platforms/fixed_range.h"
 
+#include "platforms/settings.h"
+
 namespace quench {
 namespace {
 
@@ -16,7 +18,8 @@ const std::set<std::string>& fixed_range_ops() {
 }
 
 void use_fixed_ranges(PlanBuilder& plan) {
-  const QuantizerDefaults& usual = find_platform(plan.config().platform).activation;
+  const Platform& platform = find_platform(plan.config().platform);
+  const QuantizerDefaults usual = defaults_of(platform, Role::kActivation, plan.parity());
   for (const Layer& layer : plan.layers()) {
     if (!fixed_range_ops().contains(layer.last().op())) continue;
     PlanEntry* entry = plan.find(layer.output());

@@ -9,7 +9,7 @@ Platform nnie() {
   platform.aliases = {"NNIE"};
   platform.weight.scheme = QScheme::parse("log8").spec();
   platform.activation.scheme = QScheme::parse("log8").spec();
-  platform.activation.observer = "ema_min_max";
+  platform.activation.reference = ObserverChoice{"ema_min_max"};
   platform.weight.fake_quant = platform.activation.fake_quant = "nnie";
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();

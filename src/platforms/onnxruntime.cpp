@@ -2,6 +2,7 @@
 // channel, int32 biases. What must come out: every Conv and Gemm fused into an integer kernel.
 #include "platforms/code_flow.h"
 #include "platforms/explicit_family.h"
+#include "platforms/settings.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -47,7 +48,6 @@ void annotate(PlanBuilder& plan) {
 
 // A Gemm with one scale a channel would stay float in the runtime.
 void refine(PlanBuilder& plan) {
-  keep_outputs_whole(plan);
   weigh_squares_for_products(plan);
   for (PlanEntry* entry : plan.entries()) {
     const Layer* layer = plan.owner_of(*entry);
@@ -75,8 +75,7 @@ Platform onnxruntime() {
   platform.aliases = {"ort"};
   platform.weight.scheme = QScheme::parse("int8 symmetric channel:0 narrow").spec();
   platform.activation.scheme = QScheme::parse("uint8 affine tensor").spec();
-  platform.activation.observer = "mse";
-  platform.activation.observer_options = {{"p", 1.5}};  // measured: docs/results.md
+  observe_least_error(platform);
   platform.bias_correction = BiasCorrection::kFast;
   platform.smooth = true;
   platform.has_parity = false;

@@ -1,9 +1,11 @@
 // openvino: Intel OpenVINO. Every tensor is decided by who makes it; weights keep one bit free against saturation on
 // processors without VNNI. platforms.md 1 and 3.
 #include "platforms/code_flow.h"
+#include "platforms/explicit_family.h"
 #include "platforms/inputs_family.h"
 #include "platforms/limits.h"
 #include "platforms/openvino_signs.h"
+#include "platforms/settings.h"
 
 namespace quench {
 namespace {
@@ -67,6 +69,7 @@ void annotate(PlanBuilder& plan) {
 }
 
 void refine(PlanBuilder& plan) {
+  if (!plan.parity()) weigh_squares_for_products(plan);
   for (PlanEntry* entry : plan.entries()) {
     if (entry->role != Role::kWeight || !entry->scheme.is_int()) continue;
     QSchemeSpec spec = entry->scheme.spec();
@@ -86,7 +89,7 @@ Platform openvino() {
   Platform platform;
   platform.weight.scheme = QScheme::parse("int7 symmetric channel:0").spec();
   platform.activation.scheme = QScheme::parse("int8 symmetric tensor").spec();
-  platform.activation.observer = "ema_min_max";
+  observe_least_error(platform, ObserverChoice{"ema_min_max"});
   platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
   platform.equalize = true;
   platform.smooth = true;

@@ -6,6 +6,7 @@
 
 #include "platforms/match.h"
 #include "platforms/refuse.h"
+#include "platforms/settings.h"
 #include "quench/error.h"
 #include "quench/op.h"
 
@@ -183,8 +184,7 @@ Platform pattern_platform(const std::string& activation, const std::string& weig
   platform.weight.scheme = QScheme::parse(weight).spec();
   platform.weight.fake_quant = "fixed";
   platform.activation.scheme = QScheme::parse(activation).spec();
-  platform.activation.observer = "ema_min_max";
-  platform.activation.observer_options = {{"averaging_constant", 0.1}};
+  observe_least_error(platform, ObserverChoice{"ema_min_max", {{"averaging_constant", 0.1}}});
   platform.activation.fake_quant = "fixed";
   platform.groups = standard_groups();
   platform.groups.push_back({"Add", "Relu"});

@@ -1,6 +1,7 @@
 // ppl_w8a16: SenseTime PPL with 16-bit activations. platforms.md 1 and 3, "inputs + outputs".
 #include "platforms/inputs_family.h"
 #include "platforms/limits.h"
+#include "platforms/settings.h"
 
 namespace quench {
 namespace {
@@ -12,7 +13,7 @@ Platform ppl_w8a16() {
   platform.aliases = {"PPLW8A16", "ppl"};
   platform.weight.scheme = QScheme::parse("uint8 affine tensor").spec();
   platform.activation.scheme = QScheme::parse("uint16 affine tensor").spec();
-  platform.activation.observer = "ema_min_max";
+  observe_least_error(platform, ObserverChoice{"ema_min_max"});
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.product = "ppl";

@@ -1,6 +1,7 @@
 // qdq: the schemes of tensorrt, written as QuantizeLinear and DequantizeLinear (MQBench's BackendType.ONNX_QDQ).
 #include "platforms/inputs_family.h"
 #include "platforms/limits.h"
+#include "platforms/settings.h"
 
 namespace quench {
 namespace {
@@ -14,7 +15,7 @@ Platform qdq() {
   platform.aliases = {"QDQ"};
   platform.weight.scheme = QScheme::parse("int8 symmetric channel:0 narrow").spec();
   platform.activation.scheme = QScheme::parse("int8 symmetric tensor narrow").spec();
-  platform.activation.observer = "ema_min_max";
+  observe_least_error(platform, ObserverChoice{"ema_min_max"});
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.product = "mqbench_qdq";

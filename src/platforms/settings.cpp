@@ -35,6 +35,24 @@ void apply(const QuantSettings& settings, QuantizerDefaults& defaults) {
   choose(settings.fake_quant, settings.fake_quant_options, defaults.fake_quant, defaults.fake_quant_options);
 }
 
+QuantizerDefaults defaults_of(const Platform& platform, Role role, bool parity) {
+  QuantizerDefaults defaults = platform.activation;
+  if (role == Role::kWeight) defaults = platform.weight;
+  if (role == Role::kBias) defaults = platform.bias.value_or(platform.weight);
+  if (parity && defaults.reference) {
+    defaults.observer = defaults.reference->name;
+    defaults.observer_options = defaults.reference->options;
+  }
+  return defaults;
+}
+
+void observe_least_error(Platform& platform, std::optional<ObserverChoice> reference) {
+  platform.activation.observer = "mse";
+  platform.activation.observer_options = {{"p", 1.5}};
+  platform.activation.reference = std::move(reference);
+  platform.whole_outputs = true;
+}
+
 bool QuantSettings::empty() const {
   return !format && !bits && !is_signed && !symmetric && !narrow && !power_of_two_scale && !granularity && !axis &&
          !group && !observer && !fake_quant && observer_options.values().empty() && fake_quant_options.values().empty();

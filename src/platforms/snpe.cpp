@@ -2,6 +2,7 @@
 // tensor.
 #include "platforms/inputs_family.h"
 #include "platforms/limits.h"
+#include "platforms/settings.h"
 
 namespace quench {
 namespace {
@@ -15,7 +16,7 @@ Platform snpe() {
   platform.aliases = {"SNPE"};
   platform.weight.scheme = QScheme::parse("uint8 affine tensor").spec();
   platform.activation.scheme = QScheme::parse("uint8 affine tensor").spec();
-  platform.activation.observer = "ema_min_max";
+  observe_least_error(platform, ObserverChoice{"ema_min_max"});
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.product = "snpe";

@@ -1,6 +1,7 @@
 // stpu: SenseTime STPU, a file of ranges. platforms.md 1, 3 ("inputs + outputs") and 5.8.
 #include "platforms/inputs_family.h"
 #include "platforms/limits.h"
+#include "platforms/settings.h"
 
 namespace quench {
 namespace {
@@ -14,7 +15,7 @@ Platform stpu() {
   platform.aliases = {"STPU"};
   platform.weight.scheme = QScheme::parse("int8 symmetric tensor narrow").spec();
   platform.activation.scheme = QScheme::parse("int8 symmetric tensor narrow").spec();
-  platform.activation.observer = "ema_min_max";
+  observe_least_error(platform, ObserverChoice{"ema_min_max"});
   platform.weight.fake_quant = platform.activation.fake_quant = "fixed";
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();

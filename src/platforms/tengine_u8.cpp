@@ -1,6 +1,7 @@
 // tengine_u8: OPEN AI LAB Tengine in uint8. platforms.md 1 and 3, "tengine".
 #include "platforms/inputs_family.h"
 #include "platforms/limits.h"
+#include "platforms/settings.h"
 
 namespace quench {
 namespace {
@@ -22,7 +23,7 @@ Platform tengine_u8() {
   platform.aliases = {"Tengine_u8"};
   platform.weight.scheme = QScheme::parse("uint8 affine tensor").spec();
   platform.activation.scheme = QScheme::parse("uint8 affine tensor").spec();
-  platform.activation.observer = "ema_min_max";
+  observe_least_error(platform, ObserverChoice{"ema_min_max"});
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.product = "tengine";

@@ -1,6 +1,7 @@
 // tensorrt: NVIDIA TensorRT with range files, as MQBench's BackendType.Tensorrt. platforms.md 1 and 3, "inputs".
 #include "platforms/inputs_family.h"
 #include "platforms/limits.h"
+#include "platforms/settings.h"
 
 namespace quench {
 namespace {
@@ -14,7 +15,7 @@ Platform tensorrt() {
   platform.aliases = {"Tensorrt"};
   platform.weight.scheme = QScheme::parse("int8 symmetric channel:0 narrow").spec();
   platform.activation.scheme = QScheme::parse("int8 symmetric tensor narrow").spec();
-  platform.activation.observer = "ema_min_max";
+  observe_least_error(platform, ObserverChoice{"ema_min_max"});
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.options = {{"fuse_residual_add", 0.0, "leaves the operand of an Add that comes from a plain Conv or Gemm"}};

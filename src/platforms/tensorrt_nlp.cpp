@@ -1,6 +1,7 @@
 // tensorrt_nlp: transformers on TensorRT. platforms.md 1 and 3. An operand that is a number makes no layer of an Add.
 #include "platforms/inputs_family.h"
 #include "platforms/limits.h"
+#include "platforms/settings.h"
 
 #include <algorithm>
 
@@ -31,7 +32,7 @@ Platform tensorrt_nlp() {
   platform.aliases = {"Tensorrt_NLP"};
   platform.weight.scheme = QScheme::parse("int8 symmetric channel:0 narrow").spec();
   platform.activation.scheme = QScheme::parse("int8 symmetric tensor narrow").spec();
-  platform.activation.observer = "ema_min_max";
+  observe_least_error(platform, ObserverChoice{"ema_min_max"});
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.product = "onnx";

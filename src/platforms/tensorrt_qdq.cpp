@@ -2,6 +2,7 @@
 // biases. A residual Add is fused with the Conv in front of it, whose output therefore stays as it is.
 #include "platforms/code_flow.h"
 #include "platforms/explicit_family.h"
+#include "platforms/settings.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -66,11 +67,6 @@ void annotate(PlanBuilder& plan) {
   }
 }
 
-void refine(PlanBuilder& plan) {
-  keep_outputs_whole(plan);
-  weigh_squares_for_products(plan);
-}
-
 std::string refuses(const PlanEntry& entry, const Node*) {
   const QScheme& scheme = entry.scheme;
   if (scheme.is_int() && !scheme.symmetric()) return "a zero point other than 0 (affine schemes)";
@@ -87,8 +83,7 @@ Platform tensorrt_qdq() {
   platform.aliases = {"trt"};
   platform.weight.scheme = QScheme::parse("int8 symmetric channel:0 narrow").spec();
   platform.activation.scheme = QScheme::parse("int8 symmetric tensor").spec();
-  platform.activation.observer = "mse";
-  platform.activation.observer_options = {{"p", 1.5}};  // measured: docs/results.md
+  observe_least_error(platform);
   platform.bias_correction = BiasCorrection::kFast;
   platform.smooth = true;
   platform.has_parity = false;
@@ -97,7 +92,7 @@ Platform tensorrt_qdq() {
   platform.groups = groups_with_clamps({"Conv", "ConvTranspose", "Gemm", "MatMul", "Add"});
   platform.weighted = standard_weighted();
   platform.annotate = annotate;
-  platform.refine = refine;
+  platform.refine = weigh_squares_for_products;
   platform.refuses = refuses;
   return platform;
 }

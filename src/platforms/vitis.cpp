@@ -2,6 +2,7 @@
 // 3, 5.9.
 #include "platforms/inputs_family.h"
 #include "platforms/limits.h"
+#include "platforms/settings.h"
 
 namespace quench {
 namespace {
@@ -44,7 +45,7 @@ Platform vitis() {
   platform.weight.scheme = QScheme::parse("int8 symmetric tensor pot").spec();
   platform.activation.scheme = QScheme::parse("int8 symmetric tensor pot").spec();
   platform.weight.observer = "min_max_floor";
-  platform.activation.observer = "pot_mode";
+  observe_least_error(platform, ObserverChoice{"pot_mode"});
   platform.weight.fake_quant = platform.activation.fake_quant = "tqt";
   platform.bias = platform.weight;
   platform.groups = standard_groups();

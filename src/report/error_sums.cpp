@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/parallel.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -32,16 +33,42 @@ void ErrorSums::add(const at::Tensor& x, const at::Tensor& y, std::int64_t image
                y.sizes());
   if (x.numel() == 0) return;
   const bool by_image = x.dim() > 0 && x.size(0) == images;
-  const auto rows = [&](const at::Tensor& t) { return t.to(at::kFloat).reshape({by_image ? images : 1, -1}); };
-  const at::Tensor a = rows(x), b = rows(y), d = a - b;
-  // Elements are float32; the sums are not: they decide a difference of large numbers.
-  const auto sums = [](const at::Tensor& t) { return t.sum(1, false, at::kDouble).cpu(); };
-  const at::Tensor xx = sums(a * a), yy = sums(b * b), xy = sums(a * b), dd = sums(d * d);
-  for (std::int64_t i = 0; i < a.size(0); ++i) {
-    const auto at_row = [i](const at::Tensor& t) { return t.const_data_ptr<double>()[i]; };
-    all_.push_back({at_row(xx), at_row(yy), at_row(xy), at_row(dd), static_cast<double>(a.size(1))});
+  // Alike in memory, so that element meets element; in which order, no sum asks.
+  const auto format = x.suggest_memory_format();
+  const auto rows = [&](const at::Tensor& t) { return t.to(at::kCPU, at::kFloat).contiguous(format); };
+  const at::Tensor a = rows(x), b = rows(y);
+  const std::int64_t count = by_image ? images : 1, length = a.numel() / count;
+  const std::size_t first = all_.size();
+  all_.resize(first + static_cast<std::size_t>(count));
+  in_parallel(count, 1, [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t i = from; i < to; ++i)
+      all_[first + static_cast<std::size_t>(i)] =
+          compared(a.const_data_ptr<float>() + i * length, b.const_data_ptr<float>() + i * length, length);
+  });
+  for (std::size_t i = first; i < all_.size(); ++i) max_ = std::max(max_, all_[i].max);
+}
+
+// In one pass. Elements are float32; the sums are not: they decide a difference of large numbers. Four of each, so that
+// an addition need not wait for the one before.
+ErrorSums::One ErrorSums::compared(const float* x, const float* y, std::int64_t length) {
+  constexpr int kLanes = 4;
+  double xx[kLanes] = {}, yy[kLanes] = {}, xy[kLanes] = {}, dd[kLanes] = {};
+  float largest[kLanes] = {};
+  for (std::int64_t at = 0; at < length; at += kLanes) {
+    const auto here = static_cast<int>(std::min<std::int64_t>(kLanes, length - at));
+    for (int k = 0; k < here; ++k) {
+      const double a = x[at + k], b = y[at + k];
+      const float d = x[at + k] - y[at + k];
+      xx[k] += a * a;
+      yy[k] += b * b;
+      xy[k] += a * b;
+      dd[k] += static_cast<double>(d) * d;
+      largest[k] = std::max(largest[k], std::abs(d));
+    }
   }
-  max_ = std::max(max_, d.abs().max().item<double>());
+  const auto sum = [](const double* lanes) { return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]); };
+  return {
+      sum(xx), sum(yy), sum(xy), sum(dd), static_cast<double>(length), *std::max_element(largest, largest + kLanes)};
 }
 
 TensorError ErrorSums::result() const {

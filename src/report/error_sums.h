@@ -20,8 +20,10 @@ class ErrorSums {
 
  private:
   struct One {  // an image's
-    double xx = 0.0, yy = 0.0, xy = 0.0, dd = 0.0, elements = 0.0;
+    double xx = 0.0, yy = 0.0, xy = 0.0, dd = 0.0, elements = 0.0, max = 0.0;
   };
+  static One compared(const float* x, const float* y, std::int64_t length);
+
   std::vector<One> all_;
   double max_ = 0.0;
 };

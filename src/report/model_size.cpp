@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "graph/schedule.h"
+#include "graph/peak_bytes.h"
 #include "report/model_summary.h"
 
 namespace quench {
@@ -58,28 +58,8 @@ ActivationNeed activation_need(const Graph& graph, std::int64_t batch) {
   for (const Value* input : graph.inputs())
     if (input->has_rank() && input->rank() > 0 && input->dims()[0].is_symbol()) dims[input->dims()[0].symbol()] = batch;
   const Graph bound = bind_dims(graph, dims);
-  const Program program(bound);
-  std::vector<int> feeds, fetches;
-  for (const Value* input : bound.inputs()) feeds.push_back(program.id_of(*input));
-  for (const Value* output : bound.outputs()) fetches.push_back(program.id_of(*output));
-  ActivationNeed need;
-  const auto bytes_of = [&](int id) -> std::int64_t {
-    const Value& value = *program.values[static_cast<std::size_t>(id)];
-    const auto sizes = sizes_of(value);
-    return sizes ? packed(product(*sizes), bits_of(value.dtype())) : 0;
-  };
-  std::int64_t alive = 0;
-  for (const int id : feeds) alive += bytes_of(id);
-  for (const Schedule::Item& item : make_schedule(program, feeds, fetches).items) {
-    for (const int id : program.steps[static_cast<std::size_t>(item.step)].outputs) {
-      if (id < 0) continue;
-      need.unknown += sizes_of(*program.values[static_cast<std::size_t>(id)]) ? 0 : 1;
-      alive += bytes_of(id);
-    }
-    need.peak_bytes = std::max(need.peak_bytes, alive);
-    for (const int id : item.dead_after) alive -= bytes_of(id);
-  }
-  return need;
+  const PeakBytes peak = peak_bytes(bound);
+  return {peak.bytes, peak.unknown};
 }
 
 }  // namespace quench

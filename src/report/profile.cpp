@@ -7,6 +7,7 @@
 #include <map>
 
 #include "calibrate/float_run.h"
+#include "calibrate/slice_size.h"
 #include "data/batch_size.h"
 #include "quench/calibrate.h"
 #include "quench/error.h"
@@ -20,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kDefaultBatch = 8;  // three networks are walked at once
+constexpr std::int64_t kShareOfSlice = 4;  // three networks are walked at once, and their values kept for later layers
 
 ExecOptions exec_options(const ProfileOptions& options) {
   ExecOptions exec;
@@ -71,6 +72,8 @@ class Profiler {
     }
   }
 
+  const Graph& plain() const { return plain_graph_; }
+
   std::vector<LayerProfile> result() const {
     std::vector<LayerProfile> list;
     for (std::size_t i = 0; i < layers_.size(); ++i)
@@ -115,7 +118,9 @@ class Profiler {
 void walk_data(const Value& input, const Dataset& data, const ProfileOptions& options, Profiler& profiler,
                ProfileRecord& record) {
   LoadOptions load;
-  load.batch_size = choose_batch(input, options.batch > 0 || fixed_batch(input) > 0 ? options.batch : kDefaultBatch);
+  load.batch_size = options.batch > 0 || fixed_batch(input) > 0
+                        ? choose_batch(input, options.batch)
+                        : std::max<std::int64_t>(1, slice_size(profiler.plain(), data) / kShareOfSlice);
   load.workers = options.workers;
   load.skip_broken = options.skip_broken;
   Loader loader(data, load);

@@ -24,10 +24,15 @@ Json json_of(const CalibrationRecord& record) {
                           {"observer", one.observer},
                           {"scale", one.params.scale},
                           {"zero_point", one.params.zero_point}});
-  return {{"images", record.images},   {"batches", record.batches},
-          {"seconds", record.seconds}, {"model_seconds", record.model_seconds},
-          {"reused", record.reused},   {"raised", record.raised},
-          {"skipped", record.skipped}, {"quantizers", quantizers}};
+  return {{"images", record.images},
+          {"batches", record.batches},
+          {"batch", record.batch},
+          {"seconds", record.seconds},
+          {"model_seconds", record.model_seconds},
+          {"reused", record.reused},
+          {"raised", record.raised},
+          {"skipped", record.skipped},
+          {"quantizers", quantizers}};
 }
 
 Json json_of(const EqualizeRecord& record) {

@@ -39,7 +39,9 @@ TEST_P(CalibrateWith, FindsWhatObservingEachTensorByHandFinds) {
   Graph graph = quantized_graph(GetParam());
   const CalibrationRecord record = calibrate(graph, TensorData(images()), batches_of(4));
   EXPECT_EQ(record.images, 10);
-  EXPECT_EQ(record.batches, 3);
+  const bool by_batch = GetParam().starts_with("ema_");
+  EXPECT_EQ(record.batches, by_batch ? 3 : 1);
+  EXPECT_EQ(record.batch, by_batch ? 4 : 16);
   ASSERT_EQ(record.quantizers.size(), 5U);
   for (const QuantizerRecord& found : record.quantizers) {
     EXPECT_EQ(found.params, by_hand(graph, found.value, 4)) << found.value;
@@ -49,6 +51,33 @@ TEST_P(CalibrateWith, FindsWhatObservingEachTensorByHandFinds) {
 
 INSTANTIATE_TEST_SUITE_P(Observers, CalibrateWith,
                          testing::Values("min_max", "ema_min_max", "ema_quantile", "mse", "kl", "histogram"));
+
+TEST(Calibrate, SaysOverHowManyBatchesItAveraged) {
+  Graph graph = quantized_graph("ema_min_max"), large = quantized_graph("ema_min_max"), set = quantized_graph("mse");
+  const std::vector<std::string> notes = calibrate(graph, TensorData(images()), batches_of(4)).notes;
+  ASSERT_EQ(notes.size(), 2U);
+  EXPECT_EQ(notes[0], "3 observers average over the batches: 3 of 4 items");
+  EXPECT_EQ(notes[1],
+            "warning: batches of 4 are below the reference's 32: averages over them come out narrower, and accuracy "
+            "may fall");
+  EXPECT_EQ(calibrate(large, TensorData(images()), batches_of(32)).notes.size(), 1U);
+  EXPECT_TRUE(calibrate(set, TensorData(images()), batches_of(4)).notes.empty());
+}
+
+// 10 items in a model that takes 4: two copies fill up the last batch, and neither averages nor counts see them.
+TEST(Calibrate, CopiesThatFillUpAFixedBatchDoNotCount) {
+  for (const char* observer : {"ema_min_max", "ema_quantile", "mse", "percentile", "lsq"}) {
+    Graph open = quantized_graph(observer), fixed = quantized_graph(observer);
+    fixed.inputs()[0]->set_type(TypeInfo::tensor(DType::kFloat, {Dim(4), Dim(3), Dim(8), Dim(8)}));
+    run_passes(fixed, {"infer_shapes"});
+    const CalibrationRecord wanted = calibrate(open, TensorData(images()), batches_of(4));
+    const CalibrationRecord found = calibrate(fixed, TensorData(images()));
+    EXPECT_EQ(found.images, 10);
+    for (std::size_t i = 0; i < wanted.quantizers.size(); ++i)
+      EXPECT_EQ(found.quantizers[i].params, wanted.quantizers[i].params)
+          << observer << " of " << found.quantizers[i].value;
+  }
+}
 
 TEST(Calibrate, LeavesQuantizersOnAndCalibrated) {
   Graph graph = quantized_graph();

@@ -15,6 +15,19 @@ TEST(Info, SaysWhatThereIs) {
   EXPECT_EQ(json.at("amx_hidden").get<bool>(), !json.at("cpu_note").get<std::string>().empty());
 }
 
+// libgomp reads it when it is loaded: it must be there before main. What the user has set holds.
+TEST(Info, ThreadsSleepAtBarriersUnlessTheUserSaysOtherwise) {
+  ::unsetenv("OMP_WAIT_POLICY");
+  ::unsetenv("GOMP_SPINCOUNT");
+  EXPECT_EQ(quench_run({"info", "--json"}).json().at("waiting"), "OMP_WAIT_POLICY=passive");
+  ::setenv("GOMP_SPINCOUNT", "77", 1);
+  EXPECT_EQ(quench_run({"info", "--json"}).json().at("waiting"), "GOMP_SPINCOUNT=77");
+  ::unsetenv("GOMP_SPINCOUNT");
+  ::setenv("OMP_WAIT_POLICY", "active", 1);
+  EXPECT_EQ(quench_run({"info", "--json"}).json().at("waiting"), "OMP_WAIT_POLICY=active");
+  ::unsetenv("OMP_WAIT_POLICY");
+}
+
 TEST(List, NamesEveryKindOfThing) {
   const nlohmann::json all = quench_run({"list", "--json"}).json();
   EXPECT_TRUE(all.at("ops").contains("Relu"));

@@ -30,7 +30,7 @@ TEST(Plan, PrintsOneJsonObject) {
   const nlohmann::json json = quench_run({"plan", demo_model(), "--platform", "tensorrt", "--json"}).json();
   EXPECT_EQ(json.at("platform"), "tensorrt");
   EXPECT_EQ(json.at("quantized")[0].at("role"), "activation");
-  EXPECT_EQ(json.at("quantized")[0].at("observer"), "ema_min_max");
+  EXPECT_EQ(json.at("quantized")[0].at("observer"), "mse");
   EXPECT_FALSE(json.at("float").empty());
 }
 

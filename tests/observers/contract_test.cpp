@@ -321,6 +321,44 @@ TEST_P(EveryObserver, RefusesUnknownOptions) {
   EXPECT_THROW(observer_of(GetParam(), "int8 symmetric tensor", {{"no_such_option", 1.0}}), Error);
 }
 
+// What does not say that it goes by batches depends on the set of values alone, whatever batches it comes in and in
+// which order: to the bit where it counts, in the last bits where it adds.
+TEST_P(EveryObserver, TheCutAndTheOrderMakeNoDifference) {
+  at::manual_seed(14);
+  const at::Tensor spread = at::pow(4, at::randn({96, 1, 1, 1}));
+  const at::Tensor all = at::randn({96, 8, 4, 4}) * spread + 0.2;
+  for (const std::string& text : schemes()) {
+    if (make(text)->by_batch()) continue;
+    const QParams whole = of(text, {all});
+    for (const std::int64_t batch : {1, 8, 32}) {
+      const at::Tensor shuffled = all.index({at::randperm(96)});
+      const QParams cut = of(text, shuffled.split(batch));
+      if (GetParam() == "lsq" || GetParam() == "lsq_plus" || GetParam() == "clip_std")
+        expect_nearly(cut, whole, text);
+      else
+        EXPECT_EQ(cut, whole) << text << " in batches of " << batch;
+    }
+  }
+}
+
+// A batch that was filled up counts up to its last real item.
+TEST_P(EveryObserver, CopiesThatFillUpABatchDoNotCount) {
+  at::manual_seed(15);
+  const at::Tensor items = at::randn({5, 8, 4, 4});
+  const at::Tensor filled = at::cat({items, items.narrow(0, 4, 1).repeat({3, 1, 1, 1})});
+  for (const std::string& text : schemes()) {
+    const std::unique_ptr<Observer> observer = make(text);
+    observer->count_items(5, 8);
+    observer->observe(filled);
+    EXPECT_EQ(observer->qparams(), of(text, {items})) << text;
+    observer->observe(at::full({3, 8, 4, 4}, 1000.0F));  // whose items cannot be told apart
+    EXPECT_EQ(observer->qparams(), of(text, {items})) << text;
+    observer->count_items(0, 0);
+    observer->observe(at::full({3, 8, 4, 4}, 1000.0F));
+    EXPECT_EQ(observer->batches(), 2) << text;
+  }
+}
+
 // D17: asking changes nothing, so that it may be asked once at the end or never.
 TEST_P(EveryObserver, AskingChangesNothing) {
   const std::vector<at::Tensor> batches = batches_of(3);

@@ -3,6 +3,7 @@
 
 #include "platforms/gated_graph.h"
 #include "platforms/zoo_graph.h"
+#include "quench/observer.h"
 
 namespace quench {
 namespace {
@@ -54,6 +55,24 @@ TEST_P(EveryPlatform, PlansNetworks) {
     parity.parity = true;
     check_plan(zoo_graph(model), parity);
   }
+}
+
+// What a reference averages over batches is re-created under parity alone.
+TEST_P(EveryPlatform, ObserversGoByTheSetOfImages) {
+  const auto by_batch = [](const QuantConfig& config) {
+    std::string found;
+    for (const PlanEntry& entry : make_plan(zoo_graph("resnet18"), config).entries)
+      if (entry.derived_from.empty() && entry.role == Role::kActivation &&
+          make_observer(entry.observer, entry.scheme, entry.observer_options)->by_batch())
+        found = entry.observer;
+    return found;
+  };
+  EXPECT_EQ(by_batch(config()), "");
+  const Platform& platform = find_platform(GetParam());
+  if (!platform.activation.reference) return;
+  QuantConfig parity = config();
+  parity.parity = true;
+  EXPECT_EQ(by_batch(parity), platform.activation.reference->name);
 }
 
 TEST_P(EveryPlatform, ARuleThatMatchesNothingIsAnError) {

@@ -33,7 +33,7 @@ TEST(MmrazorNative, ARangeThatIsKnownIsNotObserved) {
   })");
   infer_shapes(graph);
   const QuantPlan plan = make_plan(graph, config_for("mmrazor_native"));
-  EXPECT_EQ(plan.find("x")->observer, "ema_min_max");
+  EXPECT_EQ(plan.find("x")->observer, "mse");
   EXPECT_EQ(plan.find("a")->observer_options.number("scale"), 1.0 / 256);
   EXPECT_EQ(plan.find("b")->observer_options.number("scale"), 2.0 / 256);
   EXPECT_EQ(plan.find("b")->observer_options.number("zero_point"), 128);

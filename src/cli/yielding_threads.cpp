@@ -1,0 +1,34 @@
+// Threads that wait at a barrier turn in a loop for milliseconds before libgomp lets them sleep: on a machine with
+// other work, where a partner may have lost its processor, most of the time goes into such loops (docs/results.md). How
+// long, libgomp reads from the environment when it is loaded, before main. So the program starts itself once more with
+// the variable set, before any library of its own has been initialised, unless the user has set one.
+#include <unistd.h>
+
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+constexpr char kYield[] = "OMP_WAIT_POLICY=passive";
+
+bool is_set(char** environment, std::string_view name) {
+  for (; *environment != nullptr; ++environment)
+    if (std::strncmp(*environment, name.data(), name.size()) == 0 && (*environment)[name.size()] == '=') return true;
+  return false;
+}
+
+void yield_at_barriers(int, char** arguments, char** environment) {
+  if (is_set(environment, "GOMP_SPINCOUNT") || is_set(environment, "OMP_WAIT_POLICY")) return;
+  std::vector<char*> with;
+  for (char** one = environment; *one != nullptr; ++one) with.push_back(*one);
+  with.push_back(const_cast<char*>(kYield));
+  with.push_back(nullptr);
+  ::execve("/proc/self/exe", arguments, with.data());
+  // Where there is no /proc the program goes on as it is: slower on a busy machine, and right.
+}
+
+}  // namespace
+
+__attribute__((section(".preinit_array"), used)) void (*const quench_yield_at_barriers)(int, char**,
+                                                                                        char**) = yield_at_barriers;

@@ -1,0 +1,12 @@
+// Outputs of a model whose tensors are otherwise cut where that costs least.
+#pragma once
+
+#include "quench/platform.h"
+
+namespace quench {
+
+// What only pools and reshapes separate from an output of the model keeps its whole range: the largest logits are the
+// answer, and must not be cut off. Where the user named no observer.
+void keep_outputs_whole(PlanBuilder& plan);
+
+}  // namespace quench
