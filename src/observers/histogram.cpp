@@ -127,7 +127,8 @@ class Histogram : public Observer {
 
  private:
   static std::unique_ptr<HistogramCounts> made(const Options& options) {
-    if (options.flag("resample") || options.flag("torch113")) return std::make_unique<ResampledHistogram>(options);
+    std::unique_ptr<HistogramCounts> resampled = std::make_unique<ResampledHistogram>(options);  // checks them all
+    if (options.flag("resample") || options.flag("torch113")) return resampled;
     return std::make_unique<GridHistogram>(options);
   }
 

@@ -17,8 +17,9 @@ class Kl : public Observer {
   Kl(const QScheme& scheme, const Options& options) : Observer(scheme), histogram_(options, true) {
     const double half = scheme.is_int() ? std::max(scheme.levels() / 2, 1) : 128;
     const double levels = options.number("levels") != 0 ? options.number("levels") : half;
-    QUENCH_CHECK(levels == std::floor(levels) && levels >= 1 && levels <= histogram_.bins(),
-                 "levels must be a whole number from 1 to the number of bins (", histogram_.bins(), "), not ", levels);
+    QUENCH_CHECK(levels == std::floor(levels) && levels >= 1 && levels <= options.number("bins"),
+                 "levels must be a whole number from 1 to the number of bins (", options.number("bins"), "), not ",
+                 levels);
     levels_ = static_cast<int>(levels);
     by_range_ = options.number("levels") == 0 && scheme.is_int() && !scheme.symmetric();
   }

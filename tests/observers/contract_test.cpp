@@ -328,7 +328,7 @@ TEST_P(EveryObserver, TheCutAndTheOrderMakeNoDifference) {
   const at::Tensor spread = at::pow(4, at::randn({96, 1, 1, 1}));
   const at::Tensor all = at::randn({96, 8, 4, 4}) * spread + 0.2;
   for (const std::string& text : schemes()) {
-    if (make(text)->by_batch()) continue;
+    if (make(text)->by_batch() || text.find("group") != std::string::npos) continue;  // groups: one a row of the batch
     const QParams whole = of(text, {all});
     for (const std::int64_t batch : {1, 8, 32}) {
       const at::Tensor shuffled = all.index({at::randperm(96)});
@@ -347,6 +347,7 @@ TEST_P(EveryObserver, CopiesThatFillUpABatchDoNotCount) {
   const at::Tensor items = at::randn({5, 8, 4, 4});
   const at::Tensor filled = at::cat({items, items.narrow(0, 4, 1).repeat({3, 1, 1, 1})});
   for (const std::string& text : schemes()) {
+    if (text.find("group") != std::string::npos) continue;
     const std::unique_ptr<Observer> observer = make(text);
     observer->count_items(5, 8);
     observer->observe(filled);
