@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "quench/data.h"
 #include "quench/graph.h"
 #include "quench/options.h"
 #include "quench/registry.h"
@@ -13,10 +14,12 @@
 namespace quench {
 
 struct DeployOptions {
-  std::string platform;    // "": the plan's; another one must accept the plan
-  std::string name;        // of the model, N in the names of the files
-  std::int64_t opset = 0;  // of the models; 0: the lowest that serves
-  Options exporter;        // options of the exporter
+  std::string platform;           // "": the plan's; another one must accept the plan
+  std::string name;               // of the model, N in the names of the files
+  std::int64_t opset = 0;         // of the models; 0: the lowest that serves
+  Options exporter;               // options of the exporter
+  const Dataset* data = nullptr;  // what is exported is read back and compared with the graph, on its first items;
+                                  // null: on random ones
 };
 
 // One file: a model, or the text of anything else.
@@ -54,12 +57,14 @@ struct Exporter {
 };
 using ExporterRegistry = Registry<Exporter>;
 
-// Throws where the graph is not calibrated, holds what no file can say, or the target cannot run it, naming the node.
+// Throws where the graph is not calibrated, holds what no file can say, or the target cannot run it, naming the node;
+// and where a file, read back, is not the graph that it was made of.
 // Every deployment begins with N.onnx: the graph with its quantizers under the names that vendors' tools read.
 Deployment deploy(const Graph& quantized, const DeployOptions& options);
 
-// All files or none: they are written beside and moved into the folder (which is made) at the end. An existing file is
-// an error that names it, unless `force`.
+// All files or none: they are written beside and moved into the folder (which is made) at the end, with a list of them.
+// An existing file is an error that names it, unless `force`; then all files of the deployment that was there are gone,
+// and those of others stay.
 void write_deployment(const Deployment& deployment, const std::string& folder, bool force = false);
 
 }  // namespace quench

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "quench/compare.h"
 #include "quench/data.h"
 #include "quench/graph.h"
 #include "quench/registry.h"
@@ -22,15 +23,20 @@ struct RuntimeEntry {
   double bound = 0.0;          // the share of codes that may differ from that rule, each by one
   bool rounds_biases = false;  // float biases go into int32
   bool fuses_add = false;      // a Conv takes the Add behind it in, and what is between them is not rounded
+  OutputBounds outputs = {};
+  bool reads_fake_quantize = false;  // OpenVINO's operator
 };
 using RuntimeRegistry = Registry<RuntimeEntry>;
 
+// Bounds that are not given are the runtime's.
 struct VerifyOptions {
   std::string runtime = "onnxruntime";
   std::string runner;           // a command in the place of the runtime's script
   std::string rule;             // "": the runtime's
-  std::optional<double> bound;  // of local differences, a share of the codes; none: the runtime's
-  double output_bound = 4.0;    // of the outputs' mean difference, in steps
+  std::string model;            // the calibrated model that the file was made of; "": the one beside it; "none": no
+                                // comparison with it
+  std::optional<double> bound;  // of local differences, a share of the codes
+  std::optional<double> output_mean, output_bound, output_share, output_largest, accuracy_bound;  // as in OutputBounds
   bool layers = false;
   std::int64_t batch = 0;  // items a call of the runner; 0: as many as keep the files small
   double timeout = 600.0;  // seconds a call of the runner may take
@@ -51,13 +57,14 @@ struct TensorResult {
   CodeDifferences whole;    // the network under that rule, from its input on
 };
 
-// An output: the runtime's less the simulation's.
-struct OutputResult {
-  std::string name;
-  double step = 0.0;  // of its codes; of one that is not quantized, 1/255 of the simulation's range
-  bool quantized = false;
-  double largest = 0.0, mean = 0.0;
-  double largest_whole = 0.0;  // with layers: from the integer network's
+// One thing that was judged.
+struct Criterion {
+  std::string name;     // "largest_difference"
+  std::string subject;  // "'logits'", "node 'conv1' (Conv)"
+  std::string text;     // what was found, against which bound, for people
+  double measured = 0.0, bound = 0.0;
+  std::string bound_of;  // whose bound it is: "onnxruntime", or the option that gave it
+  bool passed = true;
 };
 
 struct VerifyResult {
@@ -66,19 +73,27 @@ struct VerifyResult {
   bool labelled = false;
   std::int64_t predictions = 0, equal = 0;  // top-1 of the first output
   std::int64_t correct_simulated = 0, correct_deployed = 0;
+  std::int64_t only_simulated = 0, only_deployed = 0;  // right in one of the two alone
   std::vector<OutputResult> outputs;
+  std::string model;                               // the calibrated model that the file was compared with; "": none
+  std::int64_t quantizers = 0;                     // of it
+  std::vector<std::string> quantizer_differences;  // what is otherwise in the file, a sentence each
+  std::vector<OutputResult> model_outputs;         // the runtime's less the calibrated model's
   bool layers = false;
   std::vector<TensorResult> tensors;
   CodeDifferences local, whole;              // all tensors
   CodeDifferences local_exact, local_float;  // those by integers alone, and the others
-  double bound = 0.0, float_bound = 0.0, output_bound = 0.0;
+  double bound = 0.0, float_bound = 0.0;
+  OutputBounds output_bounds;
   std::string first_diverging;  // "": none
-  std::vector<std::string> failures;
-  bool passed() const { return failures.empty(); }
+  std::vector<Criterion> criteria;
+  std::vector<std::string> failures() const;  // the texts of those that were not passed
+  bool passed() const { return failures().empty(); }
 };
 
-// The file of a folder that verify() runs: its Q/DQ model. A file is itself.
-std::string deployed_file(const std::string& file_or_folder);
+// The files of a folder that verify() can run in that runtime: the Q/DQ model, and OpenVINO's FakeQuantize. Of a folder
+// of ours only what its list names. A file is itself.
+std::vector<std::string> deployed_files(const std::string& file_or_folder, const std::string& runtime);
 
 // Throws where the file cannot be read, or the runner fails.
 VerifyResult verify(const std::string& file, const Dataset& data, const VerifyOptions& options);

@@ -9,6 +9,7 @@
 #include "cli/load_model.h"
 #include "cli/quantize_job.h"
 #include "core/atomic_file.h"
+#include "core/output_folder.h"
 #include "core/progress.h"
 #include "data/batch_size.h"
 #include "quench/deploy.h"
@@ -162,12 +163,14 @@ ProfileRecord profile_graph(const QuantizeJob& job, const Dataset& data, const G
   });
 }
 
+std::string dump_name(const std::string& stage) { return concat("after_", stage, ".txt"); }
+
 void after_stage(const QuantizeJob& job, const StageRecord& stage, const Graph& graph) {
   if (job.time)
     std::cerr << stage.name << ": " << stage.seconds << " s, peak memory " << size_text(stage.peak_bytes) << "\n";
   if (stage.name != job.dump_after || job.dry_run) return;
   std::filesystem::create_directories(job.config.output);
-  write_file_atomically(job.file("after_" + stage.name + ".txt"), to_text(graph, {.data = false}));
+  write_file_atomically(job.file(dump_name(stage.name)), to_text(graph, {.data = false}));
 }
 
 void print_need(const QuantizeRecord& record, const Graph& graph, std::int64_t batch, bool json) {
@@ -190,10 +193,11 @@ void print_need(const QuantizeRecord& record, const Graph& graph, std::int64_t b
 }
 
 // What a target's exporter refuses is no reason to lose the model: the report says that there are no files, and why.
-std::optional<Deployment> deploy_graph(const QuantizeJob& job, const Graph& graph, QuantizeRecord& record) {
+std::optional<Deployment> deploy_graph(const QuantizeJob& job, const Dataset& data, const Graph& graph,
+                                       QuantizeRecord& record) {
   const DeployConfig& config = job.config.deploy;
   try {
-    return deploy(graph, {"", job.deploy_name(), config.opset, config.exporter});
+    return deploy(graph, {"", job.deploy_name(), config.opset, config.exporter, &data});
   } catch (const Error& error) {
     record.notes.push_back("not deployed: " + error.message());
     return std::nullopt;
@@ -205,16 +209,22 @@ const char* stage_of(const QuantizeRecord& record, const Graph& graph) {
   return graph.metadata.contains("quench.plan") ? "inserted" : "float";
 }
 
-void write_results(const QuantizeJob& job, Graph& graph, const QuantizeRecord& record) {
-  std::filesystem::create_directories(job.config.output);
+// All of it or nothing: what an earlier run left in the folder is gone then.
+void write_results(const QuantizeJob& job, Graph& graph, const QuantizeRecord& record,
+                   const std::optional<Deployment>& files) {
+  OutputFolder folder(job.config.output);
   for (const auto& [key, value] : job.config.metadata) graph.metadata[key] = value;
   graph.metadata["quench.format"] = "1";
   graph.metadata["quench.stage"] = stage_of(record, graph);
   graph.metadata["quench.record"] = provenance_of(record).dump();
-  export_onnx(graph, job.model_file());
-  if (record.plan) write_file_atomically(job.file("plan.yaml"), to_yaml(*record.plan));
-  write_file_atomically(job.file("record.json"), json_of(record).dump(2) + "\n");
-  write_file_atomically(job.file("report.txt"), report_text(record));
+  export_onnx(graph, folder.staged(job.name + ".quench.onnx"));
+  if (record.plan) write_file_atomically(folder.staged("plan.yaml"), to_yaml(*record.plan));
+  write_file_atomically(folder.staged("record.json"), json_of(record).dump(2) + "\n");
+  write_file_atomically(folder.staged("report.txt"), report_text(record));
+  if (const std::string dump = job.file(dump_name(job.dump_after)); std::filesystem::exists(dump))
+    std::filesystem::rename(dump, folder.staged(dump_name(job.dump_after)));
+  if (files && job.config.deploy.folder.empty()) write_deployment(*files, folder.staged("deploy"));
+  folder.commit(job.force);
 }
 
 // The whole of post-training quantization, one call a stage.
@@ -256,11 +266,11 @@ void quantize(const QuantizeJob& job, const CommonOptions& common) {
   if (data.profile)
     stages.run("profile", [&] { record.profile = profile_graph(job, *data.profile, graph, fused, common); });
   std::optional<Deployment> files;
-  if (job.deploy) stages.run("deploy", [&] { files = deploy_graph(job, graph, record); });
+  if (job.deploy) stages.run("deploy", [&] { files = deploy_graph(job, *data.calib, graph, record); });
   record.stages = stages.records();
-  write_results(job, graph, record);
-  // The folder of its own is made anew with each run; one that the config names is the user's.
-  if (files) write_deployment(*files, job.deploy_folder(), job.config.deploy.folder.empty() || job.force);
+  write_results(job, graph, record, files);
+  // One that the config names is the user's.
+  if (files && !job.config.deploy.folder.empty()) write_deployment(*files, job.deploy_folder(), job.force);
   QUENCH_CHECK(files || !job.deploy || stages.ended() || !job.deploy_configured(), record.notes.back(),
                " (the calibrated model was written: ", job.model_file(), ")");
   if (common.json) return print_json(json_of(record));

@@ -6,6 +6,7 @@
 
 #include "cli/load_model.h"
 #include "core/atomic_file.h"
+#include "core/output_folder.h"
 #include "quench/deploy.h"
 #include "quench/error.h"
 #include "quench/platform.h"
@@ -81,6 +82,10 @@ void check_output(const QuantizeJob& job) {
   QUENCH_CHECK(fs::is_directory(folder), "the output '", job.config.output, "' cannot be a folder: '", folder.string(),
                "' is a file");
   check_writable((folder / (job.name + ".quench.onnx")).string());
+  if (job.dry_run) return;
+  for (const std::string& file :
+       {job.name + ".quench.onnx", std::string("plan.yaml"), std::string("record.json"), std::string("report.txt")})
+    check_free(job.config.output, file, job.force);
 }
 
 // N.onnx is a product too: it must not take the place of the float model.
@@ -155,7 +160,7 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
       ->type_name("N")
       ->check(CLI::Range(0, 1 << 20));
   command.add_flag("--skip-broken", arguments.skip_broken, "name broken items and leave them out");
-  command.add_flag("--force", arguments.force, "replace files in the folder that 'deploy' of the config names");
+  command.add_flag("--force", arguments.force, "replace files that are in the way, whoever wrote them");
   command.add_flag("--no-deploy", arguments.no_deploy, "do not write the target's files (into DIR/deploy)");
   command.add_flag("--dry-run", arguments.dry_run, "print plan, sizes and memory need; no work, no files");
   command.add_option("--stop-after", arguments.stop_after, "the last stage: import, fuse, plan, insert, calibrate ...")

@@ -20,23 +20,42 @@ struct Arguments {
   VerifyOptions options;
 };
 
-VerifyResult verified(Arguments& arguments, const CommonOptions& common) {
-  QUENCH_CHECK(arguments.options.layers || (!arguments.options.bound && arguments.options.rule.empty()),
-               "--bound and --rule are of the codes of layers: give --layers with them");
-  const std::string file = deployed_file(arguments.model);
+VerifyResult verified(const Arguments& arguments, const std::string& file, const CommonOptions& common) {
+  VerifyOptions options = arguments.options;
   const std::unique_ptr<Dataset> data = open_data(arguments.data, arguments.limit, import_model(file));
   Progress progress(std::cerr, progress_style(common.silent()), "verifying", "items");
-  arguments.options.progress = [&](std::int64_t done, std::int64_t total) { progress.show(done, total); };
-  return verify(file, *data, arguments.options);
+  options.progress = [&](std::int64_t done, std::int64_t total) { progress.show(done, total); };
+  return verify(file, *data, options);
 }
 
-void verify_model(Arguments& arguments, CommandLine& command_line) {
-  const VerifyResult result = verified(arguments, command_line.common);
-  if (command_line.common.json)
-    print_json(json_of(result));
-  else
-    std::cout << verify_text(result);
-  if (!result.passed()) command_line.exit_code = kCheckFailed;
+// One object; of several files their results, under `files`.
+void print_results(const std::vector<VerifyResult>& results, bool json) {
+  if (!json) {
+    for (std::size_t i = 0; i < results.size(); ++i) std::cout << (i > 0 ? "\n" : "") << verify_text(results[i]);
+    return;
+  }
+  if (results.size() == 1) return print_json(json_of(results[0]));
+  Json files = Json::array();
+  bool passed = true;
+  for (const VerifyResult& result : results) {
+    files.push_back(json_of(result));
+    passed = passed && result.passed();
+  }
+  print_json({{"files", files}, {"passed", passed}});
+}
+
+void verify_model(const Arguments& arguments, CommandLine& command_line) {
+  const VerifyOptions& options = arguments.options;
+  QUENCH_CHECK(options.layers || (!options.bound && options.rule.empty()),
+               "--bound and --rule are of the codes of layers: give --layers with them");
+  std::vector<VerifyResult> results;
+  for (const std::string& file : deployed_files(arguments.model, options.runtime)) {
+    Arguments one = arguments;
+    one.options.layers = options.layers && results.empty();  // the first is Q/DQ: of others no codes are seen
+    results.push_back(verified(one, file, command_line.common));
+    if (!results.back().passed()) command_line.exit_code = kCheckFailed;
+  }
+  print_results(results, command_line.common.json);
 }
 
 void add_bounds(CLI::App& command, VerifyOptions& options) {
@@ -45,11 +64,15 @@ void add_bounds(CLI::App& command, VerifyOptions& options) {
                   "the share of codes that may differ locally, each by one (default: the runtime's); with --layers")
       ->type_name("X")
       ->check(CLI::Range(0.0, 1.0));
-  command
-      .add_option("--output-bound", options.output_bound,
-                  "how far the outputs may be off on average, in steps of their codes (default: 4)")
-      ->type_name("X")
-      ->check(CLI::NonNegativeNumber);
+  const auto bound = [&](const char* name, std::optional<double>& value, const char* what) {
+    command.add_option(name, value, what)->type_name("X")->check(CLI::NonNegativeNumber);
+  };
+  bound("--output-bound", options.output_bound,
+        "how far a prediction may be off, in steps of the output's codes; top-1 may change within twice that");
+  bound("--output-share", options.output_share, "the share of predictions that may be off by more than that");
+  bound("--output-largest", options.output_largest, "how far any element of an output may be off, in steps");
+  bound("--output-mean", options.output_mean, "how far the outputs may be off on average, in steps");
+  bound("--accuracy-bound", options.accuracy_bound, "the share of labelled items that may be lost");
   command
       .add_option("--rule", options.rule,
                   "how the runtime requantizes: mlas, mlas_plain, tflite, half_up, away, affine or float (default: the "
@@ -86,6 +109,12 @@ void add_verify(CLI::App& app, CommandLine& command_line) {
   command.add_option("--batch", arguments->options.batch, "items a call of the runner (default: some 64 MB)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
+  command
+      .add_option(
+          "--model", arguments->options.model,
+          "the calibrated model that the file was made of (default: NAME.quench.onnx beside it or in the folder "
+          "above; none: no comparison with it)")
+      ->type_name("FILE");
   add_running(command, arguments->options);
   add_bounds(command, arguments->options);
   command.callback([&command_line, arguments] {

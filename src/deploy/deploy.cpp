@@ -1,6 +1,7 @@
 #include "quench/deploy.h"
 
 #include "calibrate/float_run.h"
+#include "deploy/export_check.h"
 #include "deploy/ready.h"
 #include "deploy/reference_nodes.h"
 #include "quench/error.h"
@@ -63,6 +64,7 @@ Deployment deploy(const Graph& quantized, const DeployOptions& options) {
                [&] {
                  add_reference_model(job, result);
                  exporter.write(job, result);
+                 check_export(ready, options.data, result);
                });
   check_names(result);
   return result;

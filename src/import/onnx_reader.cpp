@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "import/fake_quantize.h"
 #include "import/onnx_finish.h"
 #include "import/onnx_functions.h"
 #include "import/onnx_graph.h"
@@ -80,6 +81,7 @@ Graph import_message(ModelProto& model, const ExternalData& external, const Impo
   check_format(graph);
   const DeclaredTypes declared = declared_types(graph);
   upgrade_graph(graph, opsets);
+  read_fake_quantize(graph);
   read_vendor_quantizers(graph);
   finish_import(graph, declared, options);
   return graph;

@@ -3,11 +3,21 @@
 #include <sstream>
 
 #include "quench/error.h"
+#include "quench/evaluate.h"
 #include "report/eval_text.h"
 #include "report/table.h"
 
 namespace quench {
 namespace {
+
+PairedTest paired_of(const VerifyResult& result) {
+  PairedTest test;
+  test.images = result.items;
+  test.only_first = result.only_simulated;
+  test.only_second = result.only_deployed;
+  test.p_value = mcnemar_p_value(test.only_first, test.only_second);
+  return test;
+}
 
 std::string differences(const CodeDifferences& found) {
   if (found.different == 0) return concat("0 of ", grouped(found.codes));
@@ -15,12 +25,12 @@ std::string differences(const CodeDifferences& found) {
 }
 
 std::string output_line(const OutputResult& output, bool layers) {
-  const auto steps = [&](double difference) {
-    return output.step > 0.0 ? concat(" (", decimals(difference / output.step, 4), " steps)") : std::string();
-  };
+  const auto steps = [&](double difference) { return concat(" (", decimals(output.steps(difference), 4), " steps)"); };
   std::string line = concat("'", output.name, "' differs by at most ", output.largest, steps(output.largest),
                             ", on average by ", output.mean, steps(output.mean));
-  if (!output.quantized) line += concat("; not quantized: a step is 1/255 of its range");
+  if (output.probabilities) line += "; by its logarithm, for it comes from a Softmax";
+  if (output.discrete) line += "; integers";
+  if (!output.quantized && !output.discrete) line += "; not quantized: a step is 1/255 of its range";
   if (layers)
     line += concat("\n              from the integer network's at most by ", output.largest_whole,
                    steps(output.largest_whole));
@@ -40,17 +50,39 @@ std::string tensor_table(const VerifyResult& result) {
          "\n";
 }
 
-std::string share_text(double share) { return share == 0.0 ? "none" : concat(share, " of the codes, each by one"); }
-
 void print_layers(std::ostream& out, const VerifyResult& result) {
   out << "codes         " << result.tensors.size() << " tensors; " << result.rule << " rule\n"
       << "  local       " << differences(result.local) << "\n"
       << "  end to end  " << differences(result.whole) << "\n"
-      << "  allowed     local: " << share_text(result.bound);
-  if (result.local_float.codes > 0)
-    out << "; of the " << grouped(result.local_float.codes)
-        << " that the runtime computes in float: " << share_text(result.float_bound);
-  out << "\n" << tensor_table(result);
+      << tensor_table(result);
+}
+
+// With the 95 % interval of what was paired, item by item.
+void print_predictions(std::ostream& out, const VerifyResult& result) {
+  if (result.predictions > 0) {
+    const Interval equal = wilson_interval(result.equal, result.predictions);
+    out << "equal top-1   "
+        << decimals(100.0 * static_cast<double>(result.equal) / static_cast<double>(result.predictions), 2) << " %  ("
+        << result.equal << " of " << result.predictions << "; 95 % interval " << decimals(100.0 * equal.low, 2)
+        << " to " << decimals(100.0 * equal.high, 2) << " %)\n";
+  }
+  if (!result.labelled) return;
+  const PairedTest paired = paired_of(result);
+  const Interval drop = difference_interval(paired);
+  out << "simulated     " << accuracy_text(result.correct_simulated, result.items) << "\ndeployed      "
+      << accuracy_text(result.correct_deployed, result.items) << "\n"
+      << "  paired      right in the simulation alone " << paired.only_first << ", in the runtime alone "
+      << paired.only_second << "; 95 % interval of the drop " << decimals(100.0 * drop.low, 2) << " to "
+      << decimals(100.0 * drop.high, 2) << " points, p = " << decimals(paired.p_value, 4) << "\n";
+}
+
+void print_criteria(std::ostream& out, const VerifyResult& result) {
+  const char* head = "judged        ";
+  for (const Criterion& criterion : result.criteria) {
+    out << head << (criterion.passed ? "ok  " : "NO  ") << criterion.subject << ": " << criterion.text << " ("
+        << criterion.bound_of << ")\n";
+    head = "              ";
+  }
 }
 
 Json json_of(const CodeDifferences& found) {
@@ -61,10 +93,32 @@ Json json_of(const OutputResult& output, bool layers) {
   Json object = {{"name", output.name},
                  {"step", output.step},
                  {"quantized", output.quantized},
+                 {"probabilities", output.probabilities},
                  {"largest", output.largest},
-                 {"mean", output.mean}};
+                 {"mean", output.mean},
+                 {"largest_steps", output.steps(output.largest)},
+                 {"mean_steps", output.steps(output.mean)},
+                 {"predictions", output.predictions},
+                 {"beyond", output.beyond},
+                 {"changed_top1", output.changed},
+                 {"decisive", output.decisive}};
   if (layers) object["largest_from_integers"] = output.largest_whole;
   return object;
+}
+
+Json json_of(const Criterion& criterion) {
+  return {{"name", criterion.name},   {"subject", criterion.subject},   {"measured", criterion.measured},
+          {"bound", criterion.bound}, {"bound_of", criterion.bound_of}, {"passed", criterion.passed},
+          {"text", criterion.text}};
+}
+
+Json model_json(const VerifyResult& result) {
+  Json outputs = Json::array();
+  for (const OutputResult& output : result.model_outputs) outputs.push_back(json_of(output, false));
+  return {{"file", result.model},
+          {"quantizers", result.quantizers},
+          {"differences", result.quantizer_differences},
+          {"outputs", outputs}};
 }
 
 Json layers_json(const VerifyResult& result) {
@@ -90,21 +144,18 @@ Json layers_json(const VerifyResult& result) {
 std::string verify_text(const VerifyResult& result) {
   std::ostringstream out;
   out << "file          " << result.file << "\nruntime       " << result.runtime << "\nitems         " << result.items
+      << "\nmade of       "
+      << (result.model.empty() ? "no calibrated model found beside it: not compared (--model FILE)" : result.model)
       << "\n";
   const char* head = "outputs       ";
   for (const OutputResult& output : result.outputs) {
     out << head << output_line(output, result.layers) << "\n";
     head = "              ";
   }
-  if (result.predictions > 0)
-    out << "equal top-1   "
-        << decimals(100.0 * static_cast<double>(result.equal) / static_cast<double>(result.predictions), 2) << " %  ("
-        << result.equal << " of " << result.predictions << ")\n";
-  if (result.labelled)
-    out << "simulated     " << accuracy_text(result.correct_simulated, result.items) << "\ndeployed      "
-        << accuracy_text(result.correct_deployed, result.items) << "\n";
+  print_predictions(out, result);
   if (result.layers) print_layers(out, result);
-  for (const std::string& failure : result.failures) out << "FAILED        " << failure << "\n";
+  print_criteria(out, result);
+  for (const std::string& failure : result.failures()) out << "FAILED        " << failure << "\n";
   if (result.passed()) out << "passed\n";
   return out.str();
 }
@@ -112,16 +163,28 @@ std::string verify_text(const VerifyResult& result) {
 Json json_of(const VerifyResult& result) {
   Json outputs = Json::array();
   for (const OutputResult& output : result.outputs) outputs.push_back(json_of(output, result.layers));
-  Json object = {
-      {"file", result.file},       {"runtime", result.runtime},           {"items", result.items},
-      {"outputs", outputs},        {"output_bound", result.output_bound}, {"predictions", result.predictions},
-      {"equal_top1", result.equal}};
+  Json object = {{"file", result.file}, {"runtime", result.runtime},         {"items", result.items},
+                 {"outputs", outputs},  {"predictions", result.predictions}, {"equal_top1", result.equal}};
+  if (!result.model.empty()) object["model"] = model_json(result);
+  const Interval equal = wilson_interval(result.equal, result.predictions);
+  object["equal_top1_low"] = equal.low;
+  object["equal_top1_high"] = equal.high;
   if (result.labelled) {
+    const PairedTest paired = paired_of(result);
+    const Interval drop = difference_interval(paired);
     object["correct_simulated"] = result.correct_simulated;
     object["correct_deployed"] = result.correct_deployed;
+    object["only_simulated_right"] = result.only_simulated;
+    object["only_deployed_right"] = result.only_deployed;
+    object["p_value"] = paired.p_value;
+    object["drop_low"] = drop.low;
+    object["drop_high"] = drop.high;
   }
   if (result.layers) object["layers"] = layers_json(result);
-  object["failures"] = result.failures;
+  Json criteria = Json::array();
+  for (const Criterion& one : result.criteria) criteria.push_back(json_of(one));
+  object["criteria"] = criteria;
+  object["failures"] = result.failures();
   object["passed"] = result.passed();
   return object;
 }

@@ -2,9 +2,11 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
+#include "core/output_folder.h"
 #include "deploy/quantized.h"
 #include "passes/rewrite.h"
 #include "quench/error.h"
@@ -91,22 +93,35 @@ void clip_only(Graph& graph, Node& quantizer) {
   bypass(graph, quantizer, clip.output());
 }
 
+// What the folder's list names, or all that is there.
+std::vector<std::string> files_of(const std::string& folder) {
+  std::vector<std::string> files = own_files(folder);
+  for (std::string& file : files) file = (fs::path(folder) / file).string();
+  std::erase_if(files, [&](const std::string& file) { return fs::path(file).parent_path() != fs::path(folder); });
+  if (!files.empty()) return files;
+  for (const auto& entry : fs::directory_iterator(folder)) files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 }  // namespace
 
-std::string deployed_file(const std::string& file_or_folder) {
-  if (!fs::is_directory(file_or_folder)) return file_or_folder;
+std::vector<std::string> deployed_files(const std::string& file_or_folder, const std::string& runtime) {
+  if (!fs::is_directory(file_or_folder)) return {file_or_folder};
   std::vector<std::string> found, models;
-  for (const auto& entry : fs::directory_iterator(file_or_folder)) {
-    const std::string path = entry.path().string();
-    if (path.ends_with(".onnx")) models.push_back(path);
+  for (const std::string& path : files_of(file_or_folder)) {
+    if (path.ends_with(".onnx") && !path.ends_with(".quench.onnx")) models.push_back(path);
     if (path.ends_with("_qdq.onnx")) found.push_back(path);
   }
-  if (found.empty() && models.size() == 1) return models[0];  // of platform qdq: N.onnx itself
-  QUENCH_CHECK(!found.empty(), "there is no deployed Q/DQ model (N_qdq.onnx) in '", file_or_folder,
-               "'; 'quench deploy' of a platform whose product is Q/DQ writes one");
-  QUENCH_CHECK(found.size() == 1, "there are ", found.size(), " deployed models in '", file_or_folder,
+  QUENCH_CHECK(found.size() <= 1, "there are ", found.size(), " deployed models in '", file_or_folder,
                "'; give the file that is meant");
-  return found[0];
+  if (found.empty() && models.size() == 1) found = models;  // of platform qdq: N.onnx itself
+  if (RuntimeRegistry::instance().get(runtime).reads_fake_quantize)
+    for (const std::string& path : models)
+      if (path.ends_with("_deploy_model.onnx") && !quantizers_of(import_model(path)).empty()) found.push_back(path);
+  QUENCH_CHECK(!found.empty(), "there is no deployed model that runtime '", runtime, "' reads in '", file_or_folder,
+               "' (N_qdq.onnx); 'quench deploy' of a platform whose product is Q/DQ writes one");
+  return found;
 }
 
 DeployedModel read_deployed(const std::string& path, bool rounds_biases) {
@@ -120,7 +135,7 @@ DeployedModel read_deployed(const std::string& path, bool rounds_biases) {
   model.simulated = model.file;
   run_passes(model.simulated, {"qdq_to_fake_quant"});
   QUENCH_CHECK(!quantizers_of(model.simulated).empty(), "'", path,
-               "' has no QuantizeLinear and DequantizeLinear: it is not a deployed Q/DQ model");
+               "' has no QuantizeLinear and DequantizeLinear (nor FakeQuantize): it is not a deployed Q/DQ model");
   if (rounds_biases) round_biases(model.simulated);
   find_taps(model);
   return model;

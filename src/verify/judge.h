@@ -5,7 +5,8 @@
 
 namespace quench {
 
-// Sums the tensors up, and fills in the failures and the first layer that diverges.
-void judge(VerifyResult& result);
+// Sums the tensors up, and fills in the criteria and the first layer that diverges. The options say whose bounds they
+// are.
+void judge(VerifyResult& result, const VerifyOptions& options);
 
 }  // namespace quench

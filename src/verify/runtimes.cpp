@@ -8,7 +8,8 @@ QUENCH_REGISTER_ITEM(RuntimeEntry, "onnxruntime", "ONNX Runtime on the CPU, all 
                      {"onnxruntime.py", "mlas", 0.0, true, false})
 QUENCH_REGISTER_ITEM(RuntimeEntry, "onnxruntime-web", "ONNX Runtime in WebAssembly, in Node",
                      {"onnxruntime_web.mjs", "mlas_plain", 0.0, true, false})
-QUENCH_REGISTER_ITEM(RuntimeEntry, "openvino", "OpenVINO on the CPU", {"openvino.py", "affine", 2e-5, false, true})
+QUENCH_REGISTER_ITEM(RuntimeEntry, "openvino", "OpenVINO on the CPU",
+                     {"openvino.py", "affine", 2e-5, false, true, {}, true})
 QUENCH_REGISTER_ITEM(RuntimeEntry, "tract", "tract, in Rust: computes in float",
                      {"tract.py", "float", 1e-5, false, false})
 QUENCH_REGISTER_ITEM(RuntimeEntry, "tvm", "Apache TVM on the CPU: computes in float",

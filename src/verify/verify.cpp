@@ -5,26 +5,24 @@
 #include <algorithm>
 
 #include "data/batch_size.h"
-#include "deploy/lowest_opset.h"
-#include "deploy/quantized.h"
+#include "deploy/compare_outputs.h"
 #include "quench/error.h"
 #include "quench/executor.h"
-#include "quench/export.h"
 #include "quench/pass.h"
 #include "quench/rt_value.h"
-#include "verify/compare.h"
 #include "verify/deployed_model.h"
-#include "verify/integer_network.h"
 #include "verify/judge.h"
+#include "verify/layer_check.h"
 #include "verify/runner.h"
 #include "verify/scratch_folder.h"
+#include "verify/source_model.h"
 
 namespace quench {
 namespace {
 
 constexpr std::int64_t kFileBytes = std::int64_t{64} << 20;  // of the arrays that go to a runner, and come back
 constexpr double kFloatBound = 1e-5;  // of codes behind float32 sums: their order is the runtime's (runtimes differ)
-constexpr std::int64_t kSlice = 32;   // items that the simulation runs at a time
+constexpr std::int64_t kSlice = 32;   // items at a time where the model leaves its batch open: docs/runners.md
 
 // Of one item; `unknown` where a dim is not a number.
 std::int64_t elements_of(const Value& value, std::int64_t unknown) {
@@ -44,6 +42,16 @@ Graph simulation_of(const DeployedModel& model, bool fuses_add) {
   return graph;
 }
 
+OutputBounds bounds_of(const VerifyOptions& options, const OutputBounds& runtime) {
+  OutputBounds bounds;
+  bounds.mean = options.output_mean.value_or(runtime.mean);
+  bounds.steps = options.output_bound.value_or(runtime.steps);
+  bounds.share = options.output_share.value_or(runtime.share);
+  bounds.largest = options.output_largest.value_or(runtime.largest);
+  bounds.accuracy = options.accuracy_bound.value_or(runtime.accuracy);
+  return bounds;
+}
+
 class Verification {
  public:
   Verification(const std::string& path, const VerifyOptions& options, Task task)
@@ -54,8 +62,7 @@ class Verification {
         input_(only_input(model_.file, "verification")),
         simulation_(simulation_of(model_, runtime_.fuses_add)),
         executor_(simulation_),
-        task_(task),
-        sums_(model_.file.outputs().size()) {
+        task_(task) {
     result_.file = path;
     result_.runtime = options.runner.empty() ? options.runtime : options.runner;
     result_.rule = options.rule.empty() ? runtime_.rule : options.rule;
@@ -63,9 +70,15 @@ class Verification {
     result_.labelled = task == Task::kClassify;
     result_.bound = options.bound.value_or(runtime_.bound);
     result_.float_bound = options.bound.value_or(std::max(runtime_.bound, kFloatBound));
-    result_.output_bound = options.output_bound;
-    requantize_from_name(result_.rule);  // throws for a name that is none, whether it is needed or not
-    if (options.layers) prepare_layers();
+    result_.output_bounds = bounds_of(options, runtime_.outputs);
+    for (const Value* output : model_.file.outputs())
+      outputs_.emplace_back(model_.simulated.value(output->name()), task);
+    const std::string source = options.model.empty() ? find_source_model(model_) : options.model;
+    if (!source.empty() && source != "none") source_ = std::make_unique<SourceCheck>(source, model_, task);
+    const Requantize rule = requantize_from_name(result_.rule);  // throws for a name that is none, needed or not
+    if (!options.layers) return;
+    layers_ = std::make_unique<LayerCheck>(model_, rule, folder_.file("tapped.onnx"));
+    result_.tensors = layers_->tensors();
   }
 
   // `item`: elements of the data's first one. Tensors between whose size is not known count as eight times that.
@@ -77,125 +90,103 @@ class Verification {
     return (items + fixed - 1) / fixed * fixed;
   }
 
+  // In calls whose slices are all of one size: what they give is joined along the first axis, whatever that counts, and
+  // must come apart again.
   void add(const Batch& batch) {
-    const std::int64_t count = batch.inputs.tensor().size(0);
-    const std::int64_t fixed = std::max<std::int64_t>(fixed_batch(input_), 1);
-    const at::Tensor x = fill_up(input_, batch.inputs.tensor(), (count + fixed - 1) / fixed * fixed);
-    const NamedValues inputs = {{input_.name(), RtValue(x, batch.inputs.dtype())}};
-    const NamedValues deployed = run(model_.path, inputs);
-    const NamedValues simulated = simulate(inputs);
-    for (std::size_t i = 0; i < sums_.size(); ++i) {
-      const std::string& name = model_.file.outputs()[i]->name();
-      sums_[i].add(name, tensor(deployed, name, count), tensor(simulated, name, count));
-    }
-    const std::string& first = model_.file.outputs()[0]->name();
-    add_predictions(tensor(deployed, first, count), tensor(simulated, first, count), batch);
-    if (options_.layers) add_layers(inputs, deployed, count);
-    result_.items += count;
+    const std::int64_t count = batch.inputs.tensor().size(0), slice = slice_size();
+    const std::int64_t whole = count / slice * slice;
+    if (whole > 0) add_items(batch, 0, whole);
+    if (whole < count) add_items(batch, whole, count);
   }
 
   VerifyResult result() {
     QUENCH_CHECK(result_.items > 0, "the data is empty: there is nothing to compare");
-    for (std::size_t i = 0; i < sums_.size(); ++i) {
-      const std::string& name = model_.file.outputs()[i]->name();
-      const Node* quantizer = model_.simulated.value(name).producer();
-      const bool quantized = is_quantizer(quantizer) && fake_quant_spec(*quantizer).scheme.per_tensor();
-      result_.outputs.push_back(sums_[i].result(name, quantized ? qtype_of(*quantizer).params.scale[0] : 0.0));
-    }
-    judge(result_);
+    for (const OutputComparison& output : outputs_) result_.outputs.push_back(output.result(result_.output_bounds));
+    result_.predictions = result_.outputs[0].predictions;
+    result_.equal = result_.predictions - result_.outputs[0].changed;
+    if (source_) source_->into(result_);
+    judge(result_, options_);
     return result_;
   }
 
  private:
-  void prepare_layers() {
-    network_ = std::make_unique<IntegerNetwork>(model_.simulated, requantize_from_name(result_.rule));
-    tapped_ = folder_.file("tapped.onnx");
-    const Graph graph = tapped(model_);
-    ExportOptions options;
-    options.opset = lowest_opset(graph, model_.opset, 0);
-    export_onnx(graph, tapped_, options);
-    for (const Tap& tap : model_.taps) {
-      const Node* layer = network_->layer(tap.quantizer);
-      result_.tensors.push_back({tap.codes,
-                                 layer ? layer->where() : concat("input '", input_.name(), "'"),
-                                 network_->is_exact(tap.quantizer),
-                                 {},
-                                 {}});
-    }
-    QUENCH_CHECK(!model_.taps.empty(), "no activation of '", model_.path, "' is quantized: leave --layers out");
-    QUENCH_CHECK(model_.untapped.empty(), "the codes of '", model_.untapped[0],
-                 "' cannot be seen from outside, so that what follows cannot be recomputed: leave --layers out");
+  std::int64_t slice_size() const {
+    const std::int64_t fixed = fixed_batch(input_);
+    return fixed > 0 ? fixed : kSlice;
   }
 
-  NamedValues run(const std::string& model, const NamedValues& inputs) {
+  void add_items(const Batch& batch, std::int64_t first, std::int64_t end) {
+    const at::Tensor items = batch.inputs.tensor().slice(0, first, end);
+    Call call;
+    call.items = end - first;
+    const std::int64_t fixed = fixed_batch(input_);
+    const at::Tensor x = fixed > 0 ? fill_up(input_, items, (call.items + fixed - 1) / fixed * fixed) : items;
+    call.fed = x.size(0);
+    for (std::int64_t at = 0; at < call.fed; at += slice_size())
+      call.slices.push_back({{input_.name(), RtValue(x.slice(0, at, at + slice_size()), batch.inputs.dtype())}});
+    const NamedValues inputs = {{input_.name(), RtValue(x, batch.inputs.dtype())}};
+    const NamedValues deployed = run(model_.path, inputs, call);
+    const NamedValues simulated = simulate(call);
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      const std::string& name = model_.file.outputs()[i]->name();
+      outputs_[i].add(call.trimmed(deployed.at(name).tensor()), call.trimmed(simulated.at(name).tensor()));
+    }
+    const std::string& name = model_.file.outputs()[0]->name();
+    const std::vector<std::int64_t> labels(batch.labels.begin() + first, batch.labels.begin() + end);
+    add_labels(call.trimmed(deployed.at(name).tensor()), call.trimmed(simulated.at(name).tensor()), labels);
+    if (source_) source_->add(call, deployed);
+    if (layers_) add_layers(inputs, deployed, call);
+    result_.items += call.items;
+  }
+
+  NamedValues run(const std::string& model, const NamedValues& inputs, const Call& call) {
     NamedValues outputs = runner_.run(model, inputs, folder_);
-    const std::int64_t items = inputs.begin()->second.tensor().size(0);
-    for (const Value* output : model_.file.outputs()) check_output(outputs, output->name(), items);
+    for (const Value* output : model_.file.outputs()) check_output(outputs, output->name(), call);
     return outputs;
   }
 
-  void check_output(const NamedValues& outputs, const std::string& name, std::int64_t items) const {
+  void check_output(const NamedValues& outputs, const std::string& name, const Call& call) const {
     const auto at = outputs.find(name);
     QUENCH_CHECK(at != outputs.end(), "the runner '", runner_.description(), "' gave no '", name, "', but ",
                  outputs.size(), " other tensors");
     const at::Tensor& found = at->second.tensor();
-    QUENCH_CHECK(found.dim() > 0 && found.size(0) == items, "the runner '", runner_.description(), "' gave '", name,
-                 "' of the shape ", found.sizes(), " for ", items, " items");
+    const auto slices = static_cast<std::int64_t>(call.slices.size());
+    QUENCH_CHECK(found.dim() > 0 && found.size(0) % slices == 0, "the runner '", runner_.description(), "' gave '",
+                 name, "' of the shape ", found.sizes(), " for ", call.fed, " items");
   }
 
-  NamedValues simulate(const NamedValues& inputs) {
-    const std::int64_t fixed = fixed_batch(input_), slice = fixed > 0 ? fixed : kSlice;
-    const RtValue& x = inputs.begin()->second;
+  NamedValues simulate(const Call& call) {
     std::map<std::string, std::vector<at::Tensor>> parts;
     std::vector<std::string> names;
     for (const Value* output : model_.file.outputs()) names.push_back(output->name());
-    for (std::int64_t at = 0; at < x.tensor().size(0); at += slice) {
-      const at::Tensor part = x.tensor().slice(0, at, at + slice);
-      for (const auto& [name, value] : executor_.run({{input_.name(), RtValue(part, x.dtype())}}, names))
-        parts[name].push_back(value.tensor());
-    }
+    for (const NamedValues& slice : call.slices)
+      for (const auto& [name, value] : executor_.run(slice, names)) parts[name].push_back(value.tensor());
     NamedValues whole;
     for (const auto& [name, all] : parts) whole[name] = RtValue(at::cat(all));
     return whole;
   }
 
-  static at::Tensor tensor(const NamedValues& values, const std::string& name, std::int64_t count) {
-    return values.at(name).tensor().slice(0, 0, count);
-  }
-
-  void add_predictions(const at::Tensor& deployed, const at::Tensor& simulated, const Batch& batch) {
-    if (deployed.dim() < 2) return;
-    const at::Tensor a = top1(deployed, task_), b = top1(simulated, task_);
-    result_.predictions += a.numel();
-    result_.equal += a.eq(b).sum().item<std::int64_t>();
+  // Where the output has one prediction an item.
+  void add_labels(const at::Tensor& deployed, const at::Tensor& simulated, const std::vector<std::int64_t>& labels) {
+    const at::Tensor a = predictions_of(deployed, task_).argmax(1), b = predictions_of(simulated, task_).argmax(1);
+    result_.labelled = result_.labelled && a.numel() == static_cast<std::int64_t>(labels.size());
     if (!result_.labelled) return;
-    const at::Tensor labels = at::tensor(at::ArrayRef<std::int64_t>(batch.labels));
-    result_.correct_deployed += a.eq(labels).sum().item<std::int64_t>();
-    result_.correct_simulated += b.eq(labels).sum().item<std::int64_t>();
+    const at::Tensor right = at::tensor(at::ArrayRef<std::int64_t>(labels));
+    const at::Tensor by_deployed = a.eq(right), by_simulated = b.eq(right);
+    const auto count = [](const at::Tensor& flags) { return flags.sum().item<std::int64_t>(); };
+    result_.correct_deployed += count(by_deployed);
+    result_.correct_simulated += count(by_simulated);
+    result_.only_deployed += count(by_deployed.logical_and(by_simulated.logical_not()));
+    result_.only_simulated += count(by_simulated.logical_and(by_deployed.logical_not()));
   }
 
-  void add_layers(const NamedValues& inputs, const NamedValues& deployed, std::int64_t count) {
-    const NamedValues found = run(tapped_, inputs);
-    const std::int64_t items = inputs.begin()->second.tensor().size(0);
-    IntegerNetwork::Codes codes;
-    for (const Tap& tap : model_.taps) {
-      check_output(found, tap.codes, items);
-      codes[tap.quantizer] =
-          with_context([&] { return concat("in the codes '", tap.codes, "' of the runner"); },
-                       [&] { return store_codes(found.at(tap.codes).tensor(), network_->type(tap.quantizer).scheme); });
-    }
-    const IntegerNetwork::Runs runs = network_->run_beside(inputs, codes);
-    for (std::size_t i = 0; i < model_.taps.size(); ++i) {
-      const std::string& name = model_.taps[i].quantizer;
-      const at::Tensor given = codes.at(name).slice(0, 0, count);
-      TensorResult& tensor = result_.tensors[i];
-      tensor.local.add(code_differences(tensor.name, given, runs.local.at(name).slice(0, 0, count)));
-      tensor.whole.add(code_differences(tensor.name, given, runs.whole.at(name).slice(0, 0, count)));
-    }
-    const NamedValues integers = network_->outputs(inputs, runs.whole);
-    for (std::size_t i = 0; i < sums_.size(); ++i) {
+  void add_layers(const NamedValues& inputs, const NamedValues& deployed, const Call& call) {
+    const NamedValues found = run(layers_->file(), inputs, call);
+    for (const TensorResult& tensor : result_.tensors) check_output(found, tensor.name, call);
+    const NamedValues integers = layers_->add(call, found, result_.tensors);
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
       const std::string& name = model_.file.outputs()[i]->name();
-      sums_[i].add_whole(name, tensor(deployed, name, count), tensor(integers, name, count));
+      outputs_[i].add_whole(call.trimmed(deployed.at(name).tensor()), call.trimmed(integers.at(name).tensor()));
     }
   }
 
@@ -207,10 +198,10 @@ class Verification {
   Graph simulation_;
   Executor executor_;
   Task task_;
-  std::vector<OutputSums> sums_;  // one an output
+  std::vector<OutputComparison> outputs_;
   ScratchFolder folder_;
-  std::string tapped_;  // the file with its codes in sight
-  std::unique_ptr<IntegerNetwork> network_;
+  std::unique_ptr<LayerCheck> layers_;
+  std::unique_ptr<SourceCheck> source_;
   VerifyResult result_;
 };
 

@@ -32,12 +32,13 @@ class Deploy : public testing::Test {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return quench_run(arguments);
   }
-  // Names and contents of all that lies in the folder of files; hidden ones too.
+  // Names and contents of all that lies in the folder of files but for the list of them; hidden ones too.
   std::map<std::string, std::string> contents() const {
     std::map<std::string, std::string> files;
     if (fs::exists(out()))
       for (const auto& entry : fs::recursive_directory_iterator(out()))
-        files[entry.path().filename().string()] = entry.is_directory() ? "" : read_text(entry.path().string());
+        if (entry.path().filename() != ".quench-files")
+          files[entry.path().filename().string()] = entry.is_directory() ? "" : read_text(entry.path().string());
     return files;
   }
 
@@ -78,6 +79,19 @@ TEST_F(Deploy, ExistingFilesAreReplacedOnlyWithForce) {
   ASSERT_EQ(run({"--force"}).code, 0);
   EXPECT_NE(contents().at("fashion_cnn_clip_ranges.json"), "mine");
   EXPECT_EQ(contents().size(), 3U);
+}
+
+// What an earlier deployment left is gone with it, whatever it was called; a file of the user's is not.
+TEST_F(Deploy, AFolderOfOursIsMadeAnew) {
+  ASSERT_EQ(run({"--option", "deploy_to_qlinear=true"}).code, 0);
+  ASSERT_TRUE(contents().contains("onnx_quantized_model.onnx"));
+  std::ofstream(out() + "/notes.txt") << "mine";
+  expect_refused(run({"--name", "other"}), "is there already; it is replaced with --force only");
+  ASSERT_EQ(run({"--name", "other", "--force"}).code, 0);
+  const auto files = contents();
+  EXPECT_EQ(files.size(), 4U);
+  EXPECT_TRUE(files.contains("other.onnx"));
+  EXPECT_EQ(files.at("notes.txt"), "mine");
 }
 
 // One of three is in the way: the other two are not written.

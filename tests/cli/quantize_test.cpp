@@ -233,6 +233,33 @@ TEST(Quantize, RefusesThePlanOfAnotherModelOrPlatform) {
                  "is for platform 'tensorrt_qdq'");
 }
 
+// Issue 14: another platform's files stayed, and verify took them.
+TEST(Quantize, AFolderOfOursIsMadeAnew) {
+  const Job job;
+  ASSERT_EQ(job.calibrated({"--dump-after", "fuse"}).code, 0);
+  EXPECT_TRUE(std::filesystem::exists(job.path("deploy/fashion_cnn_qdq.onnx")));
+  EXPECT_TRUE(std::filesystem::exists(job.path("after_fuse.txt")));
+  std::ofstream(job.path("notes.txt")) << "mine";
+  const Outcome second = job.run({"--platform", "tensorrt", "--calib", demo_data(0, 16), "--profile", "0"});
+  ASSERT_EQ(second.code, 0) << second.err;
+  EXPECT_FALSE(std::filesystem::exists(job.path("deploy/fashion_cnn_qdq.onnx")));
+  EXPECT_FALSE(std::filesystem::exists(job.path("after_fuse.txt")));
+  EXPECT_TRUE(std::filesystem::exists(job.path("deploy/fashion_cnn_clip_ranges.json")));
+  EXPECT_EQ(read_text(job.path("notes.txt")), "mine");
+  ASSERT_EQ(job.calibrated({"--no-deploy"}).code, 0);
+  EXPECT_FALSE(std::filesystem::exists(job.path("deploy")));
+}
+
+TEST(Quantize, AFileOfSomeoneElseIsKept) {
+  const Job job;
+  std::filesystem::create_directories(job.path(""));
+  std::ofstream(job.path("report.txt")) << "mine";
+  expect_refused(job.calibrated(), "report.txt' is there already");
+  EXPECT_EQ(read_text(job.path("report.txt")), "mine");
+  ASSERT_EQ(job.calibrated({"--force"}).code, 0);
+  EXPECT_NE(read_text(job.path("report.txt")), "mine");
+}
+
 TEST(Quantize, RefusesAModelThatIsQuantizedAlready) {
   const Job job;
   ASSERT_EQ(job.calibrated().code, 0);

@@ -7,6 +7,7 @@
 #include "deploy/onnx_checker.h"
 #include "quench/calibrate.h"
 #include "quench/deploy.h"
+#include "quench/export.h"
 #include "quench/import.h"
 #include "quench/prepare.h"
 #include "quench/verify.h"
@@ -20,12 +21,14 @@ class DeployedDemo {
   DeployedDemo(const Graph& model, const Dataset& calibration, const std::string& platform) {
     Graph graph = prepare_by_platform(model, platform).graph;
     calibrate(graph, calibration);
+    graph.metadata["quench.format"] = "1";
+    export_onnx(graph, folder_.path("demo.quench.onnx"));
     DeployOptions options;
     options.name = "demo";
     write_deployment(deploy(graph, options), folder_.path("files"));
   }
   std::string folder() const { return folder_.path("files"); }
-  std::string file() const { return deployed_file(folder()); }
+  std::string file() const { return deployed_files(folder(), "onnxruntime").at(0); }
   std::string beside(const std::string& name) const { return folder_.path(name); }
   VerifyResult verify_on(int images, const VerifyOptions& options) const {
     return verify(file(), *open_dataset(demo_data(500, images)), options);

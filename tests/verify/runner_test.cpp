@@ -101,10 +101,12 @@ TEST(Runner, WithoutItsPackageSaysHowToGetIt) {
 }
 
 TEST(DeployedFile, IsTheQdqModelOfAFolder) {
-  EXPECT_TRUE(deployed_file(demo().folder()).ends_with("demo_qdq.onnx"));
-  EXPECT_EQ(deployed_file("any/file.onnx"), "any/file.onnx");
+  const std::vector<std::string> found = deployed_files(demo().folder(), "onnxruntime");
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_TRUE(found[0].ends_with("demo_qdq.onnx"));
+  EXPECT_EQ(deployed_files("any/file.onnx", "onnxruntime"), std::vector<std::string>{"any/file.onnx"});
   const TemporaryFolder empty;
-  EXPECT_THROW(deployed_file(empty.path("")), Error);
+  EXPECT_THROW(deployed_files(empty.path(""), "onnxruntime"), Error);
 }
 
 TEST(DeployedFile, WithoutQuantizersIsRefused) {

@@ -23,7 +23,7 @@ class Runtimes : public testing::TestWithParam<const char*> {
     options.layers = true;
   }
   static void expect_passed(const VerifyResult& result) {
-    EXPECT_TRUE(result.passed()) << result.failures[0];
+    EXPECT_TRUE(result.passed()) << result.failures()[0];
     EXPECT_TRUE(result.rule != "mlas_plain" || result.whole.different == 0);
     std::cout << "  local " << result.local.different << ", end to end " << result.whole.different << " of "
               << result.local.codes << " codes\n";

@@ -1,12 +1,11 @@
 // The embedded model in ONNX Runtime, and in a runtime that is wrong by one code.
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "core/exit_code.h"
 #include "quench/pass.h"
 #include "verify/deployed_demo.h"
 #include "verify/many_ops.h"
+#include "verify/wrong_runner.h"
 
 namespace quench {
 namespace {
@@ -26,7 +25,7 @@ TEST(Verify, OnnxRuntimeGivesEveryCodeOfTheMlasRule) {
   options.layers = true;
   options.batch = 48;  // so that there are several calls, the last of them smaller
   const VerifyResult result = demo.verify_on(100, options);
-  EXPECT_TRUE(result.passed()) << result.failures[0];
+  EXPECT_TRUE(result.passed()) << result.failures()[0];
   EXPECT_EQ(result.items, 100);
   EXPECT_EQ(result.rule, "mlas");
   EXPECT_EQ(result.local.different, 0);
@@ -53,7 +52,7 @@ TEST(Verify, OnnxRuntimeGivesEveryCodeOfOtherOpsToo) {
   EXPECT_EQ(result.tensors.size(), 12U);
   EXPECT_EQ(result.local.different, 0);
   EXPECT_EQ(result.whole.different, 0);
-  EXPECT_TRUE(result.passed()) << result.failures[0];
+  EXPECT_TRUE(result.passed()) << result.failures()[0];
 }
 
 TEST(Verify, FloatBiasesAreWhatOnnxRuntimeMakesOfThem) {
@@ -63,7 +62,7 @@ TEST(Verify, FloatBiasesAreWhatOnnxRuntimeMakesOfThem) {
   VerifyOptions options;
   options.layers = true;
   const VerifyResult result = demo.verify_on(40, options);
-  EXPECT_TRUE(result.passed()) << result.failures[0];
+  EXPECT_TRUE(result.passed()) << result.failures()[0];
   EXPECT_GT(result.local_float.codes, 100000);  // int8 activations: it has no integer kernel for them
   EXPECT_LE(result.local.share(), 1e-5);
   options.runner = runtime_python("onnxruntime", why) + " " + demo_file("../../tools/runners/onnxruntime.py");
@@ -102,7 +101,7 @@ TEST(Verify, QuantizersBehindQuantizersAndTransposedConvolutions) {
     VerifyOptions options;
     options.layers = true;
     const VerifyResult result = verify(deployed.file(), data, options);
-    EXPECT_TRUE(result.passed()) << platform << ": " << result.failures[0];
+    EXPECT_TRUE(result.passed()) << platform << ": " << result.failures()[0];
     EXPECT_GT(result.local.codes + result.local_float.codes, 0);
   }
 }
@@ -116,19 +115,12 @@ TEST(Verify, OfOutputsAloneLooksAtNoCodes) {
   EXPECT_EQ(result.predictions, 50);
 }
 
-// Runs ONNX Runtime and then adds one code to one element of a tensor in the middle; the untapped file has it not.
-std::string wrong_runner(const DeployedDemo& demo, const std::string& python, const std::string& tensor) {
-  std::ofstream(demo.beside("wrong.py")) << "import subprocess, sys, numpy\n"
-                                            "subprocess.run([sys.executable, '"
-                                         << demo_file("../../tools/runners/onnxruntime.py")
-                                         << "', *sys.argv[1:]], check=True)\n"
-                                            "arrays = dict(numpy.load(sys.argv[3]))\n"
-                                            "codes = arrays.get('"
-                                         << tensor
-                                         << "')\n"
-                                            "if codes is not None: codes.flat[5] += 1 if codes.flat[5] < 128 else -1\n"
-                                            "numpy.savez(sys.argv[3], **arrays)\n";
-  return python + " " + demo.beside("wrong.py");
+// Adds one code to one element of a tensor in the middle; the untapped file has it not.
+std::string wrong_code(const DeployedDemo& demo, const std::string& python, const std::string& tensor) {
+  return wrong_runner(demo.beside("wrong.py"), python,
+                      "codes = arrays.get('" + tensor +
+                          "')\n"
+                          "if codes is not None: codes.flat[5] += 1 if codes.flat[5] < 128 else -1\n");
 }
 
 TEST(Verify, FindsTheLayerThatIsWrongByOneCode) {
@@ -141,14 +133,14 @@ TEST(Verify, FindsTheLayerThatIsWrongByOneCode) {
   options.layers = true;
   const VerifyResult right = demo.verify_on(10, options);
   const TensorResult& victim = right.tensors[2];
-  options.runner = wrong_runner(demo, python, victim.name);
+  options.runner = wrong_code(demo, python, victim.name);
   const VerifyResult wrong = demo.verify_on(10, options);
   EXPECT_EQ(wrong.first_diverging, victim.layer);
   EXPECT_EQ(wrong.tensors[2].local.different, 1);
   EXPECT_EQ(wrong.tensors[2].local.largest, 1);
   EXPECT_EQ(wrong.tensors[1].local.different, 0);
-  ASSERT_EQ(wrong.failures.size(), 1U);
-  EXPECT_NE(wrong.failures[0].find(victim.layer), std::string::npos);
+  ASSERT_EQ(wrong.failures().size(), 1U);
+  EXPECT_NE(wrong.failures()[0].find(victim.layer), std::string::npos);
   options.bound = 1e-3;  // one code in more than a thousand
   EXPECT_TRUE(demo.verify_on(10, options).passed());
 

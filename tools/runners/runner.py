@@ -8,7 +8,7 @@ def cpuid(leaf):
     """eax, ebx, ecx, edx, by a few bytes of machine code: Python has no such function."""
     import ctypes, mmap
     code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
-    # push rbx; mov eax, edi; xor ecx, ecx; cpuid; mov [rsi], eax; mov [rsi+4], ebx ... ; pop rbx; ret
+#push rbx; mov eax, edi; xor ecx, ecx; cpuid; mov[rsi], eax; mov[rsi + 4], ebx...; pop rbx; ret
     code.write(bytes.fromhex("53 89f8 31c9 0fa2 8906 895e04 894e08 89560c 5b c3"))
     registers = (ctypes.c_uint32 * 4)()
     function = ctypes.CFUNCTYPE(None, ctypes.c_uint32, ctypes.c_void_p)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
@@ -100,9 +100,11 @@ def main(load):
     for first in range(0, items, batch or SLICE):
         part = {name: array[first:first + (batch or SLICE)] for name, array in feeds.items()}
         count = len(next(iter(part.values())))
-        if batch and count < batch:  # filled up with the last item
-            part = {name: numpy.concatenate([array, numpy.repeat(array[-1:], batch - count, 0)]) for name, array in part.items()}
-        parts.append({name: array[:count] for name, array in run(part, names).items()})
+        fed = max(batch or 0, count)
+        if count < fed:  # filled up with the last item
+            part = {name: numpy.concatenate([array, numpy.repeat(array[-1:], fed - count, 0)]) for name, array in part.items()}
+#The first axis of a tensor need not count items, but grows with them.
+        parts.append({name: array[:len(array) * count // fed] for name, array in run(part, names).items()})
     for name in names or []:
         if name not in parts[0]:
             stop(f"the model has no output '{name}'; it has {', '.join(parts[0])}")

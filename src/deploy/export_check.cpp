@@ -1,0 +1,123 @@
+#include "deploy/export_check.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "deploy/compare_outputs.h"
+#include "deploy/quantized.h"
+#include "deploy/quantizer_differences.h"
+#include "deploy/sample_inputs.h"
+#include "quench/error.h"
+#include "quench/executor.h"
+#include "quench/export.h"
+#include "quench/import.h"
+#include "quench/prepare.h"
+#include "quench/rt_value.h"
+
+namespace quench {
+namespace {
+
+// Both run here, on the same quantizers: only a code near a tie may differ, and what it becomes on its way.
+constexpr OutputBounds kBounds = {.mean = 0.25, .steps = 24.0, .share = 0.05, .largest = 64.0};
+// Operators on codes requantize as their runtimes do.
+constexpr OutputBounds kCodeBounds = {.mean = 1.0, .steps = 24.0, .share = 0.05, .largest = 64.0};
+
+Graph read_back(const DeployFile& file) {
+  return with_quantizers(import_onnx_bytes(export_onnx_bytes(file.model, {.opset = file.opset})));
+}
+
+bool has_op(const Graph& graph, bool (*wanted)(const Node&)) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const auto& node) { return wanted(*node); });
+}
+
+bool computes_on_codes(const Node& node) {
+  return node.op().starts_with("QLinear") || node.op().starts_with("com.microsoft.Q");
+}
+
+bool quantizes_activations(const Node& node) {
+  return (is_quantizer(&node) && !node.input(0)->is_constant()) || node.op() == "QuantizeLinear";
+}
+
+// Ranges beside a model are for its target: the model itself holds the quantized weights and nothing more.
+Graph weights_only(const Graph& ready) {
+  Graph graph(ready);
+  set_state(graph, Role::kActivation, {});
+  return graph;
+}
+
+// What is read back must be what was written: if not, the fault is ours.
+template <typename... Parts>
+void expect(bool holds, const Parts&... parts) {
+  if (!holds) throw std::logic_error(concat(parts...));
+}
+
+class ExportCheck {
+ public:
+  ExportCheck(const Graph& ready, const Dataset* data)
+      : ready_(ready),
+        samples_(data && ready.inputs().size() == 1 ? first_inputs(ready, *data) : runnable_inputs(ready)) {}
+
+  bool can_run() const { return !samples_.empty(); }
+
+  void check(const DeployFile& file) const {
+    Graph graph = read_back(file);
+    const bool on_codes = has_op(graph, computes_on_codes);
+    const bool stripped = !on_codes && !has_op(graph, quantizes_activations) && has_op(ready_, quantizes_activations);
+    if (!on_codes && !stripped) check_quantizers(graph);
+    align_quantizers(ready_, graph);
+    check_outputs(stripped ? weights_only(ready_) : ready_, graph, on_codes ? kCodeBounds : kBounds);
+  }
+
+ private:
+  void check_quantizers(const Graph& graph) const {
+    const QuantizerComparison found = compare_quantizers(ready_, graph);
+    if (found.differences.empty()) return;
+    expect(false, found.differences.size(), " tensors are not as in the model: ", found.differences[0]);
+  }
+
+  void check_outputs(const Graph& model, const Graph& graph, const OutputBounds& bounds) const {
+    expect(model.outputs().size() == graph.outputs().size(), "it has ", graph.outputs().size(), " outputs, the model ",
+           model.outputs().size());
+    std::vector<OutputComparison> outputs;
+    std::vector<std::string> names;
+    for (const Value* output : model.outputs()) {
+      outputs.emplace_back(*output, Task::kNone);
+      names.push_back(output->name());
+    }
+    Executor ours(model), theirs(graph);
+    for (const NamedValues& inputs : samples_) {
+      const NamedValues a = theirs.run(inputs, names), b = ours.run(inputs, names);
+      for (std::size_t i = 0; i < names.size(); ++i)
+        if (b.at(names[i]).is_tensor()) outputs[i].add(a.at(names[i]).tensor(), b.at(names[i]).tensor());
+    }
+    for (const OutputComparison& output : outputs) judge(output.result(bounds), bounds);
+  }
+
+  static void judge(const OutputResult& output, const OutputBounds& bounds) {
+    if (output.discrete) return;  // another class near a tie; the scores that it comes from are not seen
+    expect(output.steps(output.mean) <= bounds.mean && output.steps(output.largest) <= bounds.largest, "the output '",
+           output.name, "' is off by ", output.steps(output.mean), " steps on average and by ",
+           output.steps(output.largest), " at most from that of the model; ", bounds.mean, " and ", bounds.largest,
+           " are the bounds");
+  }
+
+  const Graph& ready_;
+  std::vector<NamedValues> samples_;
+};
+
+}  // namespace
+
+void check_export(const Graph& ready, const Dataset* data, Deployment& deployment) {
+  const ExportCheck check(ready, data);
+  if (!check.can_run())
+    deployment.notes.push_back(
+        "the files were not run beside the model: nothing says which sizes its inputs take (give data)");
+  for (const DeployFile& file : deployment.files)
+    if (file.is_model())
+      with_context([&] { return concat("in ", file.name, ", read back and compared with the model"); },
+                   [&] { check.check(file); });
+}
+
+}  // namespace quench

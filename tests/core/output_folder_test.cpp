@@ -1,0 +1,133 @@
+#include "core/output_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "cli/program.h"
+#include "quench/error.h"
+
+namespace quench {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OutputFolders : public testing::Test {
+ protected:
+  std::string path() const { return folder_.path("out"); }
+  std::string path(const std::string& name) const { return path() + "/" + name; }
+  static void write(const std::string& file, const std::string& text) {
+    fs::create_directories(fs::path(file).parent_path());
+    std::ofstream(file) << text;
+  }
+  // Writes these files, each with its own name in it.
+  void make(const std::vector<std::string>& files, bool force = false) const {
+    OutputFolder folder(path());
+    for (const std::string& file : files) write(folder.staged(file), file);
+    folder.commit(force);
+  }
+  // All files but the list.
+  std::vector<std::string> contents() const {
+    std::vector<std::string> files;
+    for (const auto& entry : fs::recursive_directory_iterator(path()))
+      if (!entry.is_directory() && entry.path().filename() != kFileList)
+        files.push_back(entry.path().lexically_relative(path()).string());
+    std::sort(files.begin(), files.end());
+    return files;
+  }
+  TemporaryFolder folder_;
+};
+
+using Files = std::vector<std::string>;
+
+TEST_F(OutputFolders, AreMadeAnewAndLeaveWhatIsNotTheirs) {
+  make({"a", "deploy/b", "deploy/c"});
+  EXPECT_EQ(contents(), (Files{"a", "deploy/b", "deploy/c"}));
+  write(path("mine"), "mine");
+  write(path("deploy/mine"), "mine");
+  make({"a", "deploy/d"});
+  EXPECT_EQ(contents(), (Files{"a", "deploy/d", "deploy/mine", "mine"}));
+  EXPECT_EQ(read_text(path("mine")), "mine");
+  make({"e"});
+  EXPECT_EQ(contents(), (Files{"deploy/mine", "e", "mine"}));
+}
+
+TEST_F(OutputFolders, LeaveNoEmptyFolders) {
+  make({"deploy/b"});
+  make({"a"});
+  EXPECT_FALSE(fs::exists(path("deploy")));
+}
+
+TEST_F(OutputFolders, WithoutCommitNothingHappened) {
+  make({"a"});
+  {
+    const OutputFolder folder(path());
+    write(folder.staged("b"), "b");
+  }
+  EXPECT_EQ(contents(), Files{"a"});
+  const std::string other = folder_.path("other");
+  {
+    const OutputFolder folder(other);
+  }
+  EXPECT_FALSE(fs::exists(other));
+}
+
+TEST_F(OutputFolders, AForeignFileInTheWayIsKept) {
+  make({"a"});
+  write(path("b"), "mine");
+  try {
+    make({"b", "c"});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(error.message().find("/out/b' is there already"), std::string::npos) << error.message();
+  }
+  EXPECT_EQ(contents(), (Files{"a", "b"}));
+  EXPECT_EQ(read_text(path("b")), "mine");
+  make({"b", "c"}, true);
+  EXPECT_EQ(contents(), (Files{"b", "c"}));
+  EXPECT_EQ(read_text(path("b")), "b");
+}
+
+// A file cannot take the place of a folder: what was moved by then goes back.
+TEST_F(OutputFolders, AreWholeOrNotAtAll) {
+  make({"a", "z"});
+  OutputFolder folder(path());
+  write(folder.staged("a"), "new");
+  write(folder.staged("m/n"), "new");
+  write(path("m"), "mine");  // where a folder is to be
+  EXPECT_ANY_THROW(folder.commit(true));
+  EXPECT_EQ(contents().size(), 5U) << "a, m, z, and what is staged";
+  EXPECT_EQ(read_text(path("a")), "a");
+  EXPECT_EQ(read_text(path("z")), "z");
+  EXPECT_EQ(own_files(path()), (Files{kFileList, "a", "z"}));
+}
+
+TEST_F(OutputFolders, OfAFolderInsideAreKnownByItsOwnList) {
+  {
+    OutputFolder folder(path());
+    OutputFolder inner(folder.staged("deploy"));
+    write(inner.staged("b"), "b");
+    inner.commit(false);
+    folder.commit(false);
+  }
+  {
+    OutputFolder inner(path("deploy"));
+    write(inner.staged("c"), "c");
+    inner.commit(false);
+  }
+  EXPECT_EQ(contents(), Files{"deploy/c"});
+  make({"a"});
+  EXPECT_EQ(contents(), Files{"a"});
+}
+
+TEST_F(OutputFolders, AListCannotNameWhatLiesOutside) {
+  make({"a"});
+  write(folder_.path("precious"), "mine");
+  write(path(kFileList), "# quench files 1\n../precious\n" + folder_.path("precious") + "\na\n");
+  make({"b"});
+  EXPECT_EQ(read_text(folder_.path("precious")), "mine");
+  EXPECT_EQ(contents(), Files{"b"});
+}
+
+}  // namespace
+}  // namespace quench

@@ -1,0 +1,113 @@
+// Exporters that are wrong in one way each. Issue 14: one activation scale times 12 in a file of tensorrt_qdq passed.
+#include "deploy/export_check.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "deploy/deployed.h"
+#include "deploy/quantizer_differences.h"
+#include "deploy/ready.h"
+#include "quench/platform.h"
+
+namespace quench {
+namespace {
+
+// What the check says when `change` was made to the file of this name.
+std::string complaint(const std::string& platform, const std::string& file, const std::function<void(Graph&)>& change) {
+  const Graph graph = calibrated_graph(platform);
+  Deployment deployment = deployed(graph);
+  for (DeployFile& one : deployment.files)
+    if (one.name == file) change(one.model);
+  try {
+    check_export(ready_for_deployment(graph), nullptr, deployment);
+  } catch (const InternalError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void multiply(Graph& graph, const std::string& constant, double factor) {
+  Value& value = graph.value(constant);
+  graph.set_tensor(value, (value.tensor() * factor).to(value.tensor().scalar_type()));
+}
+
+#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+TEST(ExportCheck, AScaleThatIsNotTheModels) {
+  for (const char* platform : {"tensorrt_qdq", "onnxruntime"}) {
+    const std::string text =
+        complaint(platform, "net_qdq.onnx", [](Graph& graph) { multiply(graph, "relu1_scale", 12); });
+    EXPECT_SAYS(text, "'relu1' has the scale ");
+    EXPECT_SAYS(text, "in net_qdq.onnx, read back and compared with the model");
+  }
+  EXPECT_EQ(complaint("tensorrt_qdq", "net_qdq.onnx", [](Graph&) {}), "");
+}
+
+TEST(ExportCheck, ARangeOfOpenvinosFakeQuantize) {
+  const auto widened = [](Graph& graph) {
+    for (const char* end : {"input_max_x", "output_max_x"}) multiply(graph, end, 1.01);
+    for (const char* end : {"input_min_x", "output_min_x"}) multiply(graph, end, 1.01);
+  };
+  EXPECT_SAYS(complaint("openvino", "net_deploy_model.onnx", widened), "'x' has the scale ");
+}
+
+TEST(ExportCheck, AZeroPoint) {
+  const std::string text = complaint("onnxruntime", "net_qdq.onnx", [](Graph& graph) {
+    Value& zero = graph.value("x_zero_point");
+    graph.set_tensor(zero, zero.tensor() + 1);
+  });
+  EXPECT_SAYS(text, "'x' spans ");
+}
+
+TEST(ExportCheck, CodesOfAWeight) {
+  const std::string text = complaint("onnxruntime", "net_qdq.onnx", [](Graph& graph) {
+    Value& codes = graph.value("w2_quantized");
+    at::Tensor other = codes.tensor().clone();
+    other.flatten()[3] += other.flatten()[3].item<int>() > 0 ? -1 : 1;
+    graph.set_tensor(codes, other);
+  });
+  EXPECT_SAYS(text, "'w2' differs in 1 of 144 elements");
+}
+
+TEST(ExportCheck, AQuantizerThatIsMissing) {
+  const std::string text = complaint("tensorrt_qdq", "net_qdq.onnx", [](Graph& graph) {
+    for (const auto& node : graph.nodes())
+      if (node->op() == "QuantizeLinear" && node->input(0)->name() == "relu1") {
+        Node* dequantize = node->output().uses()[0].node;
+        graph.replace_uses(dequantize->output(), *node->input(0));
+        break;
+      }
+  });
+  EXPECT_SAYS(text, "'relu1' is quantized, but not in the file");
+}
+
+// The quantizers are right; the network is not.
+TEST(ExportCheck, AnotherNetwork) {
+  const auto other = [](Graph& graph) { graph.set_op(*graph.find_node("pool"), "GlobalAveragePool"); };
+  for (const char* file : {"net_qdq.onnx", "net.onnx"})
+    EXPECT_SAYS(complaint("onnxruntime", file, other), "the output 'pool' is off by ");
+  EXPECT_SAYS(complaint("tensorrt", "net_deploy_model.onnx", other), "the output 'pool' is off by ");
+}
+
+TEST(ExportCheck, SizesThatNothingTellsAreFoundOrNoted) {
+  const Graph graph = calibrated_graph("onnxruntime");
+  EXPECT_TRUE(deployed(graph).notes.empty());
+}
+
+// Every platform's own files pass, and their quantizers are really compared.
+TEST(ExportCheck, FindsNothingWrongWithAnyPlatform) {
+  for (const std::string& platform : PlatformRegistry::instance().names()) {
+    if (find_platform(platform).product.empty() || find_platform(platform).product == "torch") continue;
+    if (find_platform(platform).user_schemes) continue;
+    SCOPED_TRACE(platform);
+    const Graph graph = calibrated_graph(platform);
+    const Graph ready = ready_for_deployment(graph);
+    const Deployment deployment = deployed(graph);
+    const QuantizerComparison found = compare_quantizers(ready, with_quantizers(read_back(deployment.files[0])));
+    EXPECT_GT(found.quantizers, 3);
+  }
+}
+
+}  // namespace
+}  // namespace quench
