@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "cli/command.h"
+#include "cli/load_model.h"
 #include "quench/deploy.h"
 #include "quench/error.h"
 #include "quench/import.h"
@@ -16,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Arguments {
-  std::string model, output, platform, name;
+  std::string model, output, platform, name, data;
   std::vector<std::string> options;
   std::int64_t opset = 0;
   bool force = false;
@@ -53,8 +54,11 @@ void deploy_model(const Arguments& arguments, const CommonOptions& common) {
   options.name = arguments.name.empty() ? stem_of(arguments.model) : arguments.name;
   options.opset = arguments.opset;
   options.exporter = exporter_options(arguments.options);
-  const Deployment deployment = with_context([&] { return concat("in ", arguments.model); },
-                                             [&] { return deploy(import_model(arguments.model), options); });
+  const Graph graph = import_model(arguments.model);
+  const std::unique_ptr<Dataset> data = arguments.data.empty() ? nullptr : open_data(arguments.data, 0, graph);
+  options.data = data.get();
+  const Deployment deployment =
+      with_context([&] { return concat("in ", arguments.model); }, [&] { return deploy(graph, options); });
   write_deployment(deployment, arguments.output, arguments.force);
   if (common.json) return print_json(json_of(deployment, arguments.output));
   std::cout << "platform    " << deployment.platform << "\n" << deployment_text(deployment, arguments.output);
@@ -77,7 +81,12 @@ void add_deploy(CLI::App& app, CommandLine& command_line) {
       ->check(CLI::Range(11, 28));
   command.add_option("--option", arguments->options, "an option of the exporter ('quench list exporters'); repeatable")
       ->type_name("NAME=VALUE");
-  command.add_flag("--force", arguments->force, "replace files that are there");
+  command
+      .add_option("--data", arguments->data,
+                  "on whose first items the exported files are compared with the model (default: random ones)")
+      ->type_name("SPEC");
+  command.add_flag("--force", arguments->force,
+                   "replace files that are there, and take away those of an earlier deployment");
   command.callback([&command_line, arguments] {
     command_line.action = [&command_line, arguments] { deploy_model(*arguments, command_line.common); };
   });

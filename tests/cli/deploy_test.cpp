@@ -61,6 +61,11 @@ TEST_F(Deploy, WritesThePlatformsFiles) {
   EXPECT_EQ(outcome.json().at("files").size(), 3U);
 }
 
+TEST_F(Deploy, ComparesOnGivenData) {
+  EXPECT_EQ(run({"--data", demo_data(0, 8)}).code, 0);
+  expect_refused(run({"--data", "idx:/no/such/file?norm=mnist", "--force"}), "/no/such/file");
+}
+
 TEST_F(Deploy, NameAndOptions) {
   const Outcome outcome = run({"--name", "net", "--option", "deploy_to_qlinear=true"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
