@@ -89,9 +89,10 @@ void insert_plan(const QuantizeJob& job, const QuantPlan& plan, Graph& graph) {
                });
 }
 
-// As calibration does it: what the user says, else what memory holds.
+// As calibration does it: what memory holds, whatever batch the user names, so that the result does not depend on it. A
+// reference is re-created with its batches.
 std::int64_t items_at_once(const QuantizeJob& job, const Graph& graph, const Dataset* data) {
-  if (job.batch > 0 || !data) return choose_batch(only_input(graph, "quantization"), job.batch);
+  if (job.config.quant.parity || !data) return choose_batch(only_input(graph, "quantization"), job.batch);
   return slice_size(without_quantizers(graph), *data);
 }
 

@@ -35,7 +35,7 @@ TEST(Vitis, RefusesAnyScale) {
 TEST(Vitis, InputAndBiasAreTensorsOfTheirOwn) {
   const QuantPlan plan = make_plan(gated_graph(), settings_for("vitis"));
   const PlanEntry& input = *plan.find("x");
-  EXPECT_EQ(input.observer, "mse");
+  EXPECT_EQ(input.observer, "min_max_floor");
   EXPECT_EQ(std::get<std::string>(input.fake_quant_options.values().at("type")), "input");
   EXPECT_FALSE(plan.find("relu")->fake_quant_options.has("type"));
   const PlanEntry& bias = *plan.find("b1");
