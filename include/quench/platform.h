@@ -53,7 +53,8 @@ struct Platform {
   std::vector<std::string> weighted;  // operators whose constant weight is quantized
   std::vector<OptionInfo> options;    // of the platform itself
   void (*annotate)(PlanBuilder& plan) = nullptr;  // asks for quantizers
-  void (*refine)(PlanBuilder& plan) = nullptr;    // changes schemes once the user's rules are applied
+  void (*refine)(PlanBuilder& plan) = nullptr;    // changes schemes once the user's rules are applied; what it takes
+                                                  // from a rule is an error that names the layer
   // "" when the target can run the entry, else what it cannot do ("per-channel activations").
   std::string (*refuses)(const PlanEntry& entry, const Node* layer) = nullptr;
 };
@@ -117,7 +118,8 @@ class PlanBuilder {
   const Layer* owner_of(
       const PlanEntry& entry) const;  // of a weight or bias: its layer; of others the first that asked
 
-  bool has_user_rule(const PlanEntry& entry) const;  // a rule for its layer changed it
+  bool has_user_rule(const PlanEntry& entry) const;             // a rule for its layer changed it
+  const QuantSettings& asked_of(const PlanEntry& entry) const;  // what those rules say; empty where there is none
 
   QuantPlan finish();  // resolves the user's rules, refines, validates, lists what stays float
 
@@ -127,6 +129,7 @@ class PlanBuilder {
     const Value* value = nullptr;
     const Layer* layer = nullptr;  // the first that asked
     bool ruled = false;            // a rule of the user's changed it
+    QuantSettings asked = {};      // what such rules said, later ones over earlier ones
   };
   Request& request(const Layer& layer, const Value& value, Role role, const std::string& rule);
   std::string why_excluded(const Layer& layer) const;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,11 +32,18 @@ struct LayerProfile {
   TensorError cumulative;  // everything up to and including it is
 };
 
+// By what a value was divided, channel by channel (equalization).
+struct ChannelFactors {
+  std::vector<double> factors;
+  int axis = 1;
+};
+
 struct ProfileOptions {
   std::int64_t batch = 0;  // 0: the model's own where it is fixed, else by memory: 1 to 8
   int workers = 1;
   bool skip_broken = false;
   std::string device = "cpu";
+  std::map<std::string, ChannelFactors> scaled;  // values that are smaller in `quantized` than in `reference`
   std::function<void(std::int64_t done, std::int64_t total)> progress;
 };
 
@@ -47,7 +55,7 @@ struct ProfileRecord {
 
 // One walk over the layers a batch: in float, alone and with all before it quantized. At any time only what a later
 // layer reads is kept. `quantized` must be calibrated; with its quantizers taken out it is the float network, unless
-// `reference` (a float graph with the same values, as before bias correction) is given.
+// `reference` (a float graph with the same values, as before equalization and bias correction) is given.
 ProfileRecord profile(const Graph& quantized, const Dataset& data, const ProfileOptions& options = {},
                       const Graph* reference = nullptr);
 

@@ -19,24 +19,37 @@ struct EqualizedPair {
   double largest_factor = 1.0;  // how far a channel was scaled
   double spread_before = 1,
          spread_after = 1;  // greatest over least channel range of the first weight, geometric mean with the second's
+  std::string clip;         // the ReLU6 between the two; "" where there is none
+  std::int64_t held = 0;    // channels that it cuts on the data, which therefore stay as they were
+
+  // What the values from the first layer's output to the second's input were divided by, channel by channel.
+  std::vector<double> factors;
+  std::vector<std::string> between;
+  int axis = 1;  // of the channels in those values
 };
 struct EqualizeRecord {
   std::vector<EqualizedPair> pairs;
-  std::vector<std::string> skipped;  // "conv1 -> conv2: why"
+  std::vector<std::string> skipped;  // "conv1: why", for each layer that is not the first of a pair
   int rounds = 0;
+  double change = 0.0;  // of what the network computes: the greatest root mean square difference, relative
+  double bound = 0.0;   // what rounding in float32 explains of it; a pair beyond is undone and skipped
 };
 
 struct EqualizeOptions {
   int rounds = 20;  // at most; ends when no factor moves by more than `tolerance`
   double tolerance = 1e-3;
-  const Dataset* data = nullptr;  // for pairs with a product between them, whose ranges are measured; else skipped
-  std::int64_t batch = 1;         // of the data
+  // For pairs with a product or a ReLU6 between them, whose ranges are measured (else skipped), and for the check that
+  // the network still computes the same (else on random numbers).
+  const Dataset* data = nullptr;
+  std::int64_t batch = 1;     // of the data
+  std::int64_t images = 128;  // of the data, at most
 };
 
 // Conv -> (Relu, MaxPool ...) -> Conv: channel i of the first is divided by c_i, of the second multiplied, so that both
-// have the same range; what the network computes stays the same. For a float graph with BatchNorm folded, before
-// planning. A Clip between the two has no such freedom: the pair is skipped and named. A product between the two (a
-// gated feed-forward layer) is passed where there is data to measure it.
+// have the same range; what the network computes stays the same, which is checked. For a float graph with BatchNorm
+// folded, before planning. A ReLU6 between the two holds the channels that it cuts on the data, and bounds the factors
+// of the others so that it cuts none of them (numerics 10). A product between the two (a gated feed-forward layer) is
+// passed where there is data to measure it.
 EqualizeRecord equalize(Graph& graph, const EqualizeOptions& options = {});
 
 // What was done to a tensor that linear layers read.

@@ -16,6 +16,7 @@ std::vector<std::string> fusing_passes(const QuantConfig& config, NormMode norm)
   const auto then = [&](std::vector<std::string> more) { passes.insert(passes.end(), more.begin(), more.end()); };
   if (norm == NormMode::kFold) then({"fold_weights"});  // else they train
   then({"infer_shapes", "fuse_matmul_add"});
+  if (norm == NormMode::kFold) then({"spread_gemm_bias"});
   if (norm == NormMode::kFrozen) then({"freeze_norms"});
   if (joins_norms(config)) {
     const Platform& platform = find_platform(config.platform);

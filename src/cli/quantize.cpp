@@ -20,6 +20,7 @@
 #include "quench/prepare.h"
 #include "quench/ptq.h"
 #include "report/deploy_text.h"
+#include "report/fallen_apart.h"
 #include "report/plan_json.h"
 #include "report/table.h"
 
@@ -103,7 +104,8 @@ void equalize_graph(const QuantizeJob& job, const Dataset* data, Graph& graph, Q
   options.batch = items_at_once(job, graph, data);
   record.equalized = equalize(graph, options);
   if (record.equalized->pairs.empty())
-    record.notes.emplace_back("equalize changed nothing: no pair of layers can be balanced");
+    record.notes.push_back(concat("equalize changed nothing: no pair of layers can be balanced",
+                                  record.equalized->skipped.empty() ? "" : "; " + record.equalized->skipped.front()));
 }
 
 SmoothRecord smooth_graph(QuantPlan& plan, const Dataset& data, Graph& graph, const CommonOptions& common) {
@@ -126,6 +128,17 @@ void correct_graph(const QuantizeJob& job, const Dataset& data, Graph& graph, Qu
     return correct_biases(graph, data, options);
   });
   if (!record.corrected->changed()) record.notes.emplace_back("bias correction changed nothing");
+}
+
+// On the model as imported: what was done to it on the way is part of the question.
+AgreementRecord compare_with_float(const QuantizeJob& job, const Dataset& data, Graph plain, Graph quantized) {
+  optimize_model(plain, job.device);
+  optimize_model(quantized, job.device);
+  AgreementOptions options;
+  options.workers = job.workers;
+  options.skip_broken = job.skip_broken;
+  options.device = job.device;
+  return agreement(plain, quantized, data, options);
 }
 
 CalibrationRecord calibrate_graph(const QuantizeJob& job, const Dataset& data, Graph& graph,
@@ -152,16 +165,31 @@ EvalResult evaluate_graph(const QuantizeJob& job, const Dataset& data, Graph gra
   });
 }
 
-ProfileRecord profile_graph(const QuantizeJob& job, const Dataset& data, const Graph& graph, const Graph& plain,
-                            const CommonOptions& common) {
+// Beside the model as it came: what equalization and bias correction did to it counts.
+ProfileOptions profile_options(const QuantizeJob& job, const QuantizeRecord& record) {
   ProfileOptions options;
   options.workers = job.workers;
   options.skip_broken = job.skip_broken;
   options.device = job.device;
+  if (record.equalized)
+    for (const EqualizedPair& pair : record.equalized->pairs)
+      for (const std::string& value : pair.between) options.scaled[value] = {pair.factors, pair.axis};
+  return options;
+}
+
+ProfileRecord profile_graph(ProfileOptions options, const Dataset& data, const Graph& graph, const Graph& plain,
+                            const CommonOptions& common) {
   return with_progress(common, "profiling", [&](const auto& show) {
     options.progress = show;
     return profile(graph, data, options, &plain);
   });
+}
+
+void warn(const QuantizeJob& job, QuantizeRecord& record) {
+  const std::optional<std::string> warning = fallen_apart_warning(record, job.config);
+  if (!warning) return;
+  record.warnings.push_back(*warning);
+  std::cerr << "WARNING: " << *warning << "\n";
 }
 
 std::string dump_name(const std::string& stage) { return concat("after_", stage, ".txt"); }
@@ -232,7 +260,7 @@ void write_results(const QuantizeJob& job, Graph& graph, const QuantizeRecord& r
 void quantize(const QuantizeJob& job, const CommonOptions& common) {
   const QuantConfig& config = job.config.quant;
   QuantizeRecord record = record_of(job);
-  Graph original, fused, graph;  // as imported; as planned for; as it stands
+  Graph original, fused, graph;  // as imported; with its layers fused; as it stands
   JobDatasets data;
   Stages stages(job.stop_after, [&](const StageRecord& stage) { after_stage(job, stage, graph); });
   stages.run("import", [&] {
@@ -240,13 +268,15 @@ void quantize(const QuantizeJob& job, const CommonOptions& common) {
     data = open_datasets(job, graph);
     record.files = hash_files(job.config);
   });
-  stages.run("fuse", [&] { fuse_for_quantizing(graph, config, NormMode::kFold); });
+  stages.run("fuse", [&] {
+    fuse_for_quantizing(graph, config, NormMode::kFold);
+    fused = graph;
+  });
   if (job.config.equalize.value_or(false))
     stages.run("equalize", [&] { equalize_graph(job, data.calib.get(), graph, record); });
   stages.run("plan", [&] {
     record.plan = job.plan ? *job.plan : make_plan(graph, config);
     record.size = weight_size(graph, *record.plan);
-    fused = graph;
   });
   if (job.config.smooth.value_or(false) && data.calib && !job.dry_run)
     stages.run("smooth", [&] { record.smoothed = smooth_graph(*record.plan, *data.calib, graph, common); });
@@ -259,13 +289,17 @@ void quantize(const QuantizeJob& job, const CommonOptions& common) {
   });
   if (job.config.bias_correction.value_or(BiasCorrection::kNone) != BiasCorrection::kNone)
     stages.run("correct_biases", [&] { correct_graph(job, *data.calib, graph, record, common); });
+  stages.run("compare", [&] { record.agreement = compare_with_float(job, *data.calib, original, graph); });
   if (data.eval)
     stages.run("evaluate", [&] {
       record.float_eval = evaluate_graph(job, *data.eval, original, common, "evaluating float");
       record.quantized_eval = evaluate_graph(job, *data.eval, graph, common, "evaluating quantized");
     });
   if (data.profile)
-    stages.run("profile", [&] { record.profile = profile_graph(job, *data.profile, graph, fused, common); });
+    stages.run("profile", [&] {
+      record.profile = profile_graph(profile_options(job, record), *data.profile, graph, fused, common);
+    });
+  warn(job, record);
   std::optional<Deployment> files;
   if (job.deploy) stages.run("deploy", [&] { files = deploy_graph(job, *data.calib, graph, record); });
   record.stages = stages.records();

@@ -9,6 +9,11 @@
 namespace quench {
 namespace {
 
+// "channel" without a number: the operator says which axis its channels have.
+bool names_axis(const std::string& scheme) {
+  return scheme.find("channel:") != std::string::npos || scheme.find("group:") != std::string::npos;
+}
+
 void set_scheme(QuantSettings& settings, const Tree& tree, const std::string& path) {
   const QScheme scheme = at_place(tree, [&] { return QScheme::parse(text_of(tree, path)); });
   const QSchemeSpec& spec = scheme.spec();
@@ -19,7 +24,7 @@ void set_scheme(QuantSettings& settings, const Tree& tree, const std::string& pa
   settings.narrow = spec.narrow;
   settings.power_of_two_scale = spec.power_of_two_scale;
   settings.granularity = spec.granularity;
-  settings.axis = spec.axis;
+  if (names_axis(text_of(tree, path))) settings.axis = spec.axis;
   settings.group = spec.group;
 }
 

@@ -75,8 +75,10 @@ BiasCodes bias_codes(const Node& bias_quantizer) {
   const std::vector<std::int32_t> codes =
       with_context([&] { return concat("at ", bias_quantizer.where()); },
                    [&] { return quantize_bias(floats_of(bias), x_scale.item<float>(), floats_of(w_scale)); });
-  return {at::tensor(at::ArrayRef<std::int32_t>(codes)).reshape(bias.sizes()),
-          (x_scale.reshape({}) * w_scale).to(at::kFloat)};
+  at::Tensor step = (x_scale.reshape({}) * w_scale).to(at::kFloat);
+  // A ConvTranspose in groups has one scale for each place in a group; a file says one per channel.
+  if (step.numel() > 1) step = step.repeat({bias.numel() / step.numel()});
+  return {at::tensor(at::ArrayRef<std::int32_t>(codes)).reshape(bias.sizes()), step};
 }
 
 at::Tensor scale_tensor(const QType& type, const std::vector<std::int64_t>& sizes) {

@@ -47,7 +47,7 @@ class Pact : public FakeQuant {
     if (spec().options.word("init") == "observer") {
       const float scale = params.scale.at(0);
       const auto zero = static_cast<float>(params.zero_point.at(0));
-      write_in_place(tensors.own(0), at::scalar_tensor((static_cast<float>(scheme().qmax()) - zero) * scale));
+      write_in_place(tensors.own(0), at::scalar_tensor(steps_above(zero) * scale));
       if (!scheme().symmetric())
         write_in_place(tensors.own(1), at::scalar_tensor((static_cast<float>(scheme().qmin()) - zero) * scale));
     }
@@ -60,6 +60,13 @@ class Pact : public FakeQuant {
   }
 
  private:
+  // How many steps from zero the scale rule counts up to the end of the range: of signed symmetric codes half of all,
+  // which is half a step more than the largest code where they are not narrow.
+  float steps_above(float zero) const {
+    const auto low = static_cast<float>(scheme().qmin()), high = static_cast<float>(scheme().qmax());
+    return scheme().symmetric() && scheme().is_signed() ? (high - low) / 2 : high - zero;
+  }
+
   // A clip that training drove to or beyond zero still leaves one representable step.
   PactClip clip_of(const FakeQuantTensors& tensors) const {
     const float alpha = std::max(learned(tensors, 0, "alpha"), kScaleFloor);

@@ -1,6 +1,7 @@
 // quench.QuantizeBias: a bias as a target that adds it to an int32 accumulator sees it (numerics 11).
 //   inputs bias, scale of the layer's input, scale of its weight      y = round(b / (s_x * s_w)) * (s_x * s_w)
 //   attribute quantize: 0 is the identity
+// Channel c has the entry c modulo their number of s_w: one for all, one each, or one for each place in a group.
 // The scales are those of the two quantizers' own constants, so that they can never be out of step. Its gradient is
 // the identity: a step of the bias is some thousand times finer than one of the weights.
 #include <ATen/ATen.h>
@@ -16,9 +17,10 @@ std::vector<RtValue> quantize_bias(const Node& node, const Inputs& in, ExecConte
   if (node.get_int("quantize", 0) == 0) return {in[0]};
   const at::Tensor& bias = in[0].tensor();
   // The product is float32, as quant/accumulator.h has it.
-  const at::Tensor step = (in[1].tensor().detach().abs() * in[2].tensor().detach().abs()).to(at::kDouble);
-  QUENCH_CHECK(step.dim() <= 1 && (step.numel() == 1 || step.numel() == bias.numel()), node.where(), ": ", step.numel(),
-               " scales do not fit a bias of ", bias.numel());
+  at::Tensor step = (in[1].tensor().detach().abs() * in[2].tensor().detach().abs()).to(at::kDouble);
+  QUENCH_CHECK(step.dim() <= 1 && step.numel() > 0 && bias.numel() % step.numel() == 0, node.where(), ": ",
+               step.numel(), " scales do not fit a bias of ", bias.numel());
+  if (step.numel() > 1) step = step.repeat({bias.numel() / step.numel()}).reshape(bias.sizes());
   const at::Tensor codes = (bias.detach().to(at::kDouble) / step).round().clamp(-2147483648.0, 2147483647.0);
   const at::Tensor rounded = (codes * step).to(bias.scalar_type()).reshape(bias.sizes());
   if (!bias.requires_grad()) return {RtValue(rounded)};

@@ -66,6 +66,8 @@ Options options_at(const YAML::Node& node, const std::string& key) {
 
 void read_scheme(const YAML::Node& node, PlanEntry& entry) {
   const std::string text = text_at(node, "scheme");
+  QUENCH_CHECK(text.find("channel") == std::string::npos || text.find("channel:") != std::string::npos, "the scheme '",
+               text, "' does not say along which axis the channels lie (such as 'channel:0')");
   if (text != "int32") entry.scheme = QScheme::parse(text);
 }
 

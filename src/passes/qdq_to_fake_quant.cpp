@@ -140,8 +140,10 @@ void quantize_bias(Graph& graph, Value& bias, const at::Tensor& codes, const at:
                *w = quantizer_before(*use.node, entry_of(*use.node).traits.weight_slot);
     if (!x || !w) continue;
     const at::Tensor step = x->input(1)->tensor() * w->input(1)->tensor();
-    if (step.dim() > 1 || (step.numel() != 1 && step.numel() != codes.numel())) continue;
-    if (!(step == scale.reshape({-1})).all().item<bool>()) continue;
+    if (step.dim() > 1 || step.numel() == 0 || codes.numel() % step.numel() != 0) continue;
+    const at::Tensor steps = step.numel() == 1 ? step : step.repeat({codes.numel() / step.numel()});
+    if (scale.numel() != 1 && scale.numel() != steps.numel() && steps.numel() != 1) continue;
+    if (!(steps == scale.reshape({-1})).all().item<bool>()) continue;
     Node& node = graph.insert_before(*use.node, "quench.QuantizeBias", graph.unique_name(bias.name() + ".fq"),
                                      {&bias, x->input(1), w->input(1)});
     node.output().set_type(bias.type());

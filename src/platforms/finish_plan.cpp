@@ -60,8 +60,12 @@ void choose_axis(const Layer& layer, Role role, QSchemeSpec& scheme) {
 
 // One number a channel, added as it is.
 bool is_plain_bias(const Node& node, const Value& bias) {
+  if (!bias.has_rank() || bias.rank() != 1) return false;
+  if (node.op() != "Gemm") return true;
+  const Value& weight = *node.input(1);
   const bool scaled = node.get_float("alpha", 1.0) != 1.0 || node.get_float("beta", 1.0) != 1.0;
-  return bias.has_rank() && bias.rank() == 1 && !(node.op() == "Gemm" && scaled);
+  const auto channels = static_cast<std::size_t>(entry_of(node).traits.weight_axis(node));
+  return !scaled && weight.has_rank() && weight.dims()[channels].certainly_equal(bias.dims()[0]);
 }
 
 }  // namespace
@@ -107,6 +111,7 @@ void PlanBuilder::resolve_entry(Request& request, UsedParts& used) {
     const auto wish = [&](const Layer& layer, const QuantSettings& settings) {
       if (settings.empty() || !matches(layer, rule)) return;
       lay(settings);
+      merge(settings, request.asked);
       used[i].insert(&settings);
       request.ruled = true;
       entry.rule += " [" + rule.text() + "]";
@@ -210,7 +215,9 @@ void PlanBuilder::validate() {
           make_observer(entry.observer, entry.scheme, entry.observer_options);
           make_fake_quant({entry.fake_quant, entry.scheme, entry.role, platform_.by, entry.fake_quant_options});
         });
-    const std::string cannot = platform_.refuses ? platform_.refuses(entry, &node) : "";
+    std::string cannot = platform_.refuses ? platform_.refuses(entry, &node) : "";
+    const std::string unmet = unmet_wish(requests_.at(value).asked, entry);
+    if (cannot.empty() && !unmet.empty()) cannot = concat(unmet, ", as a rule asks (", entry.rule, ")");
     if (cannot.empty()) continue;
     QUENCH_CHECK(config_.float_fallback, "platform '", platform_name_, "' cannot run ", cannot, ": ",
                  name_of(entry.role), " '", entry.value, "' of ", node.where(),

@@ -24,6 +24,7 @@ void use_fixed_ranges(PlanBuilder& plan) {
     if (!fixed_range_ops().contains(layer.last().op())) continue;
     PlanEntry* entry = plan.find(layer.output());
     if (!entry || !is_plain(entry->scheme) || entry->observer != usual.observer) continue;  // or the user's wish
+    if (plan.asked_of(*entry).observer) continue;
     const double levels = 1.0 + entry->scheme.qmax();
     const bool is_tanh = layer.last().op() == "Tanh";
     entry->observer = "fixed_qparams";

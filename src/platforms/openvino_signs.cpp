@@ -48,6 +48,7 @@ void choose_signs(PlanBuilder& plan) {
   for (const Value* value : found) {
     PlanEntry* entry = plan.find(*value);
     if (!entry || entry->role != Role::kActivation || !entry->scheme.is_int() || !entry->scheme.symmetric()) continue;
+    if (plan.asked_of(*entry).is_signed) continue;
     QSchemeSpec spec = entry->scheme.spec();
     spec.is_signed = false;
     spec.narrow = false;

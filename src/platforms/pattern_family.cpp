@@ -48,11 +48,12 @@ class Patterns {
   void collect() {
     for (const Layer& layer : plan_.layers()) {
       const bool is_linear = layer.op() == "MatMul" && plan_.has_weight(layer);
-      const bool own = is_linear || plan_.is_listed(layer, rules_.own);
-      // Add and Mul with a constant keep the scale of the one operand.
-      const bool scalar = !own && (layer.op() == "Add" || layer.op() == "Mul") && rules_.own.contains(layer.op());
+      // Add and Mul with a constant have a range of their own. The reference lets them share the quantizer of the one
+      // operand, which then observes both (docs/numerics.md); ours observes one tensor, and the other would be cut.
+      const bool binary = (layer.op() == "Add" || layer.op() == "Mul") && rules_.own.contains(layer.op());
+      const bool own = is_linear || binary || plan_.is_listed(layer, rules_.own);
       const std::vector<const Value*> inputs = plan_.activations_of(layer);
-      if (inputs.empty() || (!own && !scalar && !plan_.is_listed(layer, rules_.shares))) continue;
+      if (inputs.empty() || (!own && !plan_.is_listed(layer, rules_.shares))) continue;
       if (plan_.has_weight(layer)) plan_.quantize_weight(layer, named("weight", layer));
       if (plan_.is_excluded(layer)) {
         plan_.quantize_output(layer, layer.output(), "");  // notes the reason

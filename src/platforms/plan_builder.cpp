@@ -191,6 +191,12 @@ bool PlanBuilder::has_user_rule(const PlanEntry& entry) const {
   return at != requests_.end() && at->second.ruled;
 }
 
+const QuantSettings& PlanBuilder::asked_of(const PlanEntry& entry) const {
+  static const QuantSettings nothing;
+  const auto at = requests_.find(graph_.find_value(entry.value));
+  return at == requests_.end() ? nothing : at->second.asked;
+}
+
 const Layer* PlanBuilder::owner_of(const PlanEntry& entry) const {
   const Value* value = graph_.find_value(entry.value);
   const auto at = requests_.find(value);

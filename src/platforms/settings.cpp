@@ -1,9 +1,21 @@
 #include "platforms/settings.h"
 
+#include "quench/error.h"
 #include "quench/registry.h"
 
 namespace quench {
 namespace {
+
+const char* name_of(Granularity granularity) {
+  switch (granularity) {
+    case Granularity::kTensor: return "tensor";
+    case Granularity::kChannel: return "channel";
+    case Granularity::kGroup: return "group";
+    case Granularity::kToken: return "token";
+    case Granularity::kBlock: return "block";
+  }
+  return "";
+}
 
 template <typename T>
 void set(const std::optional<T>& wish, T& field) {
@@ -51,6 +63,39 @@ void observe_least_error(Platform& platform, std::optional<ObserverChoice> refer
   platform.activation.observer_options = {{"p", 1.5}};
   platform.activation.reference = std::move(reference);
   platform.whole_outputs = true;
+}
+
+void merge(const QuantSettings& later, QuantSettings& settings) {
+  const auto lay = [](const auto& wish, auto& field) {
+    if (wish) field = wish;
+  };
+  lay(later.format, settings.format);
+  lay(later.bits, settings.bits);
+  lay(later.is_signed, settings.is_signed);
+  lay(later.symmetric, settings.symmetric);
+  lay(later.narrow, settings.narrow);
+  lay(later.power_of_two_scale, settings.power_of_two_scale);
+  lay(later.granularity, settings.granularity);
+  lay(later.axis, settings.axis);
+  lay(later.group, settings.group);
+  lay(later.observer, settings.observer);
+  lay(later.fake_quant, settings.fake_quant);
+}
+
+std::string unmet_wish(const QuantSettings& asked, const PlanEntry& entry) {
+  const QSchemeSpec& is = entry.scheme.spec();
+  const auto differs = [](const auto& wish, const auto& found) { return wish && *wish != found; };
+  if (differs(asked.format, is.format)) return "the format";
+  if (differs(asked.bits, is.bits)) return concat("bits ", *asked.bits);
+  if (differs(asked.is_signed, is.is_signed)) return *asked.is_signed ? "signed codes" : "unsigned codes";
+  if (differs(asked.symmetric, is.symmetric)) return *asked.symmetric ? "a symmetric scheme" : "an affine scheme";
+  if (differs(asked.narrow, is.narrow)) return *asked.narrow ? "a narrow range" : "the whole range";
+  if (differs(asked.power_of_two_scale, is.power_of_two_scale)) return "pot";
+  if (differs(asked.granularity, is.granularity)) return concat("granularity ", name_of(*asked.granularity));
+  if (!entry.scheme.per_tensor() && differs(asked.axis, is.axis)) return concat("axis ", *asked.axis);
+  if (differs(asked.group, is.group)) return concat("groups of ", *asked.group);
+  if (differs(asked.observer, entry.observer)) return concat("the observer ", *asked.observer);
+  return differs(asked.fake_quant, entry.fake_quant) ? concat("the fake quantizer ", *asked.fake_quant) : "";
 }
 
 bool QuantSettings::empty() const {

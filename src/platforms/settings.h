@@ -15,4 +15,9 @@ QuantizerDefaults defaults_of(const Platform& platform, Role role, bool parity);
 // by the reference's observer.
 void observe_least_error(Platform& platform, std::optional<ObserverChoice> reference = std::nullopt);
 
+void merge(const QuantSettings& later, QuantSettings& settings);  // the same over other settings
+
+// The first thing that was asked for and is not so: "granularity channel"; "" where all is.
+std::string unmet_wish(const QuantSettings& asked, const PlanEntry& entry);
+
 }  // namespace quench

@@ -3,9 +3,7 @@
 //
 // fast: each layer alone, on what it reads in the float network. A layer is linear, so that the mean of its outputs is
 // its output for the mean input: one pass gathers E[x] of every layer's input, position by position, and each layer
-// then runs once with its float and once with its quantized weight. sequential: all images at once, layer by layer; a
-// hook adds each layer's correction to its output on the way, so that later layers see the corrected network and one
-// forward suffices.
+// then runs once with its float and once with its quantized weight. sequential: see sequential_correction.cpp.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 
@@ -13,6 +11,8 @@
 #include <cmath>
 
 #include "data/batch_size.h"
+#include "ptq/correcting.h"
+#include "ptq/counted_batch.h"
 #include "ptq/layer_bias.h"
 #include "quench/calibrate.h"
 #include "quench/error.h"
@@ -22,18 +22,7 @@
 #include "quench/ptq.h"
 
 namespace quench {
-namespace {
 
-using Means = std::map<std::string, at::Tensor>;  // by layer
-
-struct Moments {
-  at::Tensor mean;         // of each channel
-  double deviation = 0.0;  // of all elements: the unit of the record
-};
-
-// Only the weights quantized. The rounding of the old bias must not be measured: the new one is rounded once. Nor must
-// activations: what their range cuts off is a few large values, which a shift of all others would make worse
-// (MobileNetV2, SQNR of the logits: docs/results.md).
 Graph with_weights_quantized(const Graph& graph) {
   Graph copy(graph);
   disable_all(copy);
@@ -49,65 +38,7 @@ CorrectedLayer record_of(const Node& layer, const at::Tensor& shift, double devi
           std::sqrt(shift.square().mean().item<double>()) / unit};
 }
 
-Batch load_at_once(const Dataset& data, const BiasCorrectionOptions& options, BiasCorrectionRecord& record) {
-  QUENCH_CHECK(data.size() > 0, "the data is empty: bias correction needs at least one item");
-  LoadOptions load;
-  load.batch_size = std::min<std::int64_t>(data.size(), options.images > 0 ? options.images : 64);
-  load.workers = options.workers;
-  load.skip_broken = options.skip_broken;
-  Loader loader(data, load);
-  std::optional<Batch> batch = loader.next();
-  QUENCH_CHECK(batch, "the data is empty: bias correction needs at least one item");
-  record.images = static_cast<std::int64_t>(batch->indices.size());
-  return std::move(*batch);
-}
-
-class Sequential {
- public:
-  Sequential(Graph& graph, const std::vector<Node*>& layers) : graph_(graph), layers_(layers) {}
-
-  void run(const Batch& batch, BiasCorrectionRecord& record) {
-    const std::map<std::string, Moments> wanted = float_moments(batch);
-    std::map<std::string, at::Tensor> shifts;
-    const Graph measured = with_weights_quantized(graph_);
-    Executor executor(measured);
-    for (const Node* layer : layers_) {
-      executor.on_node(layer->name(), [&](const Node& node, std::vector<RtValue>& results) {
-        const at::Tensor y = results[0].tensor();
-        const Moments& target = wanted.at(node.name());
-        const at::Tensor shift = target.mean - channel_means(node, y);
-        shifts[node.name()] = shift;
-        record.layers.push_back(record_of(node, shift, target.deviation));
-        const at::Tensor moved = y.movedim(channel_axis(node), -1) + shift.to(y.scalar_type());
-        results[0] = RtValue(moved.movedim(-1, channel_axis(node)));
-        return Next::kContinue;
-      });
-    }
-    executor.run({batch.inputs});
-    for (Node* layer : layers_)
-      if (shifts.contains(layer->name())) shift_bias(graph_, *layer, shifts.at(layer->name()));
-  }
-
- private:
-  std::map<std::string, Moments> float_moments(const Batch& batch) const {
-    Graph plain(graph_);
-    disable_all(plain);
-    Executor executor(plain);
-    std::map<std::string, Moments> moments;
-    for (const Node* layer : layers_) {
-      executor.on_node(layer->name(), [&](const Node& node, std::vector<RtValue>& results) {
-        const at::Tensor& y = results[0].tensor();
-        moments[node.name()] = {channel_means(node, y), y.std().item<double>()};
-        return Next::kContinue;
-      });
-    }
-    executor.run({batch.inputs});
-    return moments;
-  }
-
-  Graph& graph_;
-  const std::vector<Node*>& layers_;
-};
+namespace {
 
 // The mean of what each layer reads, gathered on the float network: E[x], with a batch dimension of one.
 class InputMeans {
@@ -118,32 +49,41 @@ class InputMeans {
 
   void attach(Executor& executor) {
     for (auto& [name, sum] : sums_)
-      executor.on_value(name, [&sum = sum](const Value&, RtValue& result) {
-        sum.add(result.tensor());
+      executor.on_value(name, [this, &sum = sum](const Value&, RtValue& result) {
+        sum.add(result.tensor(), weight_);
         return Next::kContinue;
       });
   }
 
+  void count_as(double weight) { weight_ = weight; }  // what the next run gives
+
+  // As often as the graph says that there are rows: it may insist on that.
   at::Tensor of(const Node& layer) const {
-    const Sum& sum = sums_.at(layer.input(0)->name());
-    return (sum.total / static_cast<double>(sum.rows)).to(at::kFloat).unsqueeze(0);
+    const Value& x = *layer.input(0);
+    const Sum& sum = sums_.at(x.name());
+    const at::Tensor mean = (sum.total / sum.rows).to(at::kFloat).unsqueeze(0);
+    if (fixed_batch(x) <= 0) return mean;
+    std::vector<std::int64_t> sizes = mean.sizes().vec();
+    sizes[0] = fixed_batch(x);
+    return mean.expand(sizes).contiguous();
   }
 
  private:
   struct Sum {
     at::Tensor total;
-    std::int64_t rows = 0;  // not always images: a Reshape may have put other dims into the first one
+    double rows = 0;  // not always images: a Reshape may have put other dims into the first one
 
-    void add(const at::Tensor& x) {
-      const at::Tensor sum = x.sum({0}).to(at::kDouble);  // a batch in float32, the batches in double
+    void add(const at::Tensor& x, double weight) {
+      const at::Tensor sum = x.sum({0}).to(at::kDouble).mul_(weight);  // a batch in float32, the batches in double
       QUENCH_CHECK(!total.defined() || total.sizes() == sum.sizes(),
                    "fast bias correction needs images of one size; use the sequential kind");
       total = total.defined() ? total.add_(sum) : sum;
-      rows += x.size(0);
+      rows += weight * static_cast<double>(x.size(0));
     }
   };
 
   std::map<std::string, Sum> sums_;  // by the value that the layer reads
+  double weight_ = 1.0;
 };
 
 std::int64_t gather(const Graph& plain, const Dataset& data, const BiasCorrectionOptions& options, InputMeans& means) {
@@ -160,7 +100,10 @@ std::int64_t gather(const Graph& plain, const Dataset& data, const BiasCorrectio
   while (done < total) {
     const std::optional<Batch> batch = loader.next();
     if (!batch) break;
-    executor.run({RtValue(fill_up(input, batch->inputs.tensor(), load.batch_size), batch->inputs.dtype())});
+    for (const CountedBatch& part : counted(input, *batch, load.batch_size)) {
+      means.count_as(part.weight);
+      executor.run({part.inputs});
+    }
     done += static_cast<std::int64_t>(batch->indices.size());
     if (options.progress) options.progress(done, total);
   }
@@ -206,10 +149,6 @@ BiasCorrectionRecord correct_biases(Graph& graph, const Dataset& data, const Bia
   BiasCorrectionRecord record;
   if (options.kind == BiasCorrection::kNone) return record;
   check_calibrated(graph);
-  const bool one_size = fixed_batch(only_input(graph, "bias correction")) >= 0;
-  QUENCH_CHECK(
-      options.kind == BiasCorrection::kFast || !one_size,
-      "sequential bias correction holds all images at once, but the model's batch is fixed: use the fast kind");
   Graph result(graph);  // an error leaves the graph as it was
   const std::vector<Node*> layers = correctable_layers(result, record.skipped);
   with_context([&] { return concat("during ", name_of(options.kind), " bias correction"); },
@@ -218,7 +157,7 @@ BiasCorrectionRecord correct_biases(Graph& graph, const Dataset& data, const Bia
                  if (options.kind == BiasCorrection::kFast)
                    correct_fast(result, layers, data, options, record);
                  else
-                   Sequential(result, layers).run(load_at_once(data, options, record), record);
+                   correct_sequentially(result, layers, data, options, record);
                });
   result.verify();
   graph = std::move(result);

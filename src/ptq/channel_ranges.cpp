@@ -2,27 +2,44 @@
 
 #include <ATen/ATen.h>
 
+#include "data/batch_size.h"
 #include "quench/error.h"
 #include "quench/executor.h"
 
 namespace quench {
+namespace {
 
-std::map<std::string, at::Tensor> channel_ranges(const Graph& graph, const std::map<std::string, int>& axes,
-                                                 const Dataset& data, std::int64_t batch) {
-  std::map<std::string, at::Tensor> ranges;
+using Ranges = std::map<std::string, at::Tensor>;
+
+void watch(Executor& executor, const std::string& name, int axis, Ranges& ranges) {
+  executor.on_value(name, [&ranges, axis](const Value& value, RtValue& result) {
+    const at::Tensor rows = result.tensor().movedim(axis, 0).flatten(1);
+    const at::Tensor low = rows.amin(1).to(at::kDouble), high = rows.amax(1).to(at::kDouble);
+    const auto [at, fresh] = ranges.try_emplace(value.name(), at::stack({low, high}));
+    if (!fresh) at->second = at::stack({at::minimum(at->second[0], low), at::maximum(at->second[1], high)});
+    return Next::kContinue;
+  });
+}
+
+}  // namespace
+
+std::map<std::string, at::Tensor> channel_ranges(const Graph& graph, const Dataset& data,
+                                                 const ChannelRangeOptions& options) {
+  Ranges ranges;
   Executor executor(graph);
-  for (const auto& [name, axis] : axes)
-    executor.on_value(name, [&ranges, channels = axis](const Value& value, RtValue& result) {
-      const at::Tensor seen = result.tensor().movedim(channels, 0).flatten(1).abs().amax(1).to(at::kDouble);
-      const auto [at, fresh] = ranges.try_emplace(value.name(), seen);
-      if (!fresh) at->second = at::maximum(at->second, seen);
-      return Next::kContinue;
-    });
+  for (const auto& [name, axis] : options.axes) watch(executor, name, axis, ranges);
+  const Value& input = only_input(graph, "equalization");
   LoadOptions load;
-  load.batch_size = batch;
+  load.batch_size = options.batch;
   Loader loader(data, load);
-  while (const std::optional<Batch> items = loader.next()) executor.run({items->inputs});
-  QUENCH_CHECK(ranges.size() == axes.size(), "the data is empty: equalization needs at least one item");
+  for (std::int64_t seen = 0; options.images == 0 || seen < options.images;) {
+    const std::optional<Batch> items = loader.next();
+    if (!items) break;
+    // Copies that fill up a batch change no range.
+    executor.run({RtValue(fill_up(input, items->inputs.tensor(), options.batch), items->inputs.dtype())});
+    seen += static_cast<std::int64_t>(items->indices.size());
+  }
+  QUENCH_CHECK(ranges.size() == options.axes.size(), "the data is empty: equalization needs at least one item");
   for (const auto& [name, range] : ranges)
     QUENCH_CHECK(range.isfinite().all().item<bool>(), "'", name, "' is not finite on this data");
   return ranges;

@@ -9,8 +9,14 @@
 
 namespace quench {
 
-// max|x| by channel in float64, by the name of the value; `axes` says where the channels of each lie.
-std::map<std::string, at::Tensor> channel_ranges(const Graph& graph, const std::map<std::string, int>& axes,
-                                                 const Dataset& data, std::int64_t batch);
+struct ChannelRangeOptions {
+  std::map<std::string, int> axes;  // by the name of the value: where its channels lie
+  std::int64_t batch = 1;
+  std::int64_t images = 0;  // at most; 0: all
+};
+
+// The least and the greatest number of each channel, [2, channels] in float64, by the name of the value.
+std::map<std::string, at::Tensor> channel_ranges(const Graph& graph, const Dataset& data,
+                                                 const ChannelRangeOptions& options);
 
 }  // namespace quench

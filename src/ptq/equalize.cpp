@@ -5,98 +5,27 @@
 // Repeated over all pairs until the factors settle. MQBench leaves channels with r1 + r2 < 0.5 alone; here only those
 // where one of the two is zero, which have no factor.
 //
+// A ReLU6 between the two is linear only below its height h. The paper (section 5.1) puts a Relu in its place; here it
+// stays, so that nothing changes: with x the channel's greatest value on the data, x / c must stay below h, hence
+// c >= x / h where x <= h, and c = 1 where the ReLU6 cuts.
+//
 // Where the first layer's output is multiplied with another tensor on the way (the gate of a gated feed-forward layer),
 // its weight says nothing of the range of what the second reads. r1 is then measured, max|x| per channel, which makes c
 // the factor of SmoothQuant (Xiao et al. 2023, eq. 4) at alpha = 1/2; one round settles it.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "ptq/channel_ranges.h"
+#include "ptq/equalize_pairs.h"
+#include "ptq/function_check.h"
 #include "quench/error.h"
-#include "quench/op.h"
 #include "quench/ptq.h"
 
 namespace quench {
 namespace {
-
-struct Pair {
-  Node* first;
-  Node* second;
-  bool gated;          // a product lies between
-  at::Tensor factors;  // the product over all rounds
-};
-
-// x scaled per channel by c > 0 goes through them as c f(x).
-bool passes_scale(const Node& node) {
-  static const std::vector<std::string> ops = {"Relu",        "LeakyRelu",         "PRelu",   "MaxPool", "Dropout",
-                                               "AveragePool", "GlobalAveragePool", "Identity"};
-  return std::find(ops.begin(), ops.end(), node.op()) != ops.end();
-}
-
-// A product with another tensor passes the scale of one operand, where that is not stretched to the other's shape: the
-// gate of a gated feed-forward layer.
-bool multiplies(const Node& node, const Value& value) {
-  if (node.op() != "Mul" || node.input(0) == node.input(1) || !value.has_rank() || !node.output().has_rank())
-    return false;
-  return value.dims() == node.output().dims();
-}
-
-bool is_linear(const Node& node) { return node.op() == "Gemm" || node.op() == "MatMul"; }
-
-bool has_constant_weight(const Node& node) {
-  if (node.op() != "Conv" && !is_linear(node)) return false;
-  if (!node.input(1) || !node.input(1)->is_constant() || node.input(1)->uses().size() != 1) return false;
-  if (node.op() == "MatMul") return node.input(1)->tensor().dim() == 2;
-  const Value* bias = node.input(2);
-  if (bias && (!bias->is_constant() || bias->uses().size() != 1 || bias->rank() != 1)) return false;
-  if (node.op() == "Gemm")
-    return node.get_float("alpha", 1) == 1 && node.get_float("beta", 1) == 1 && node.get_int("transA", 0) == 0;
-  return true;
-}
-
-// What lies behind `first`: its partner, or why there is none; and whether a product lies between.
-Node* partner_of(const Node& first, bool& gated, std::string& reason) {
-  const Value* value = &first.output();
-  while (true) {
-    if (value->is_graph_output() || value->uses().size() != 1) return nullptr;
-    Node& user = *value->uses()[0].node;
-    if (has_constant_weight(user) && user.input(0) == value)
-      return first.op() == user.op() || user.op() == "Conv" ? &user : nullptr;
-    if (user.op() == "Clip") reason = "a Clip between them fixes the scale";
-    gated = gated || multiplies(user, *value);
-    if (!passes_scale(user) && !multiplies(user, *value)) return nullptr;
-    value = &user.output();
-  }
-}
-
-// The weight as [output channels, rest], and as [input channels, rest].
-at::Tensor by_output(const Node& node, const at::Tensor& w) {
-  const int axis = entry_of(node).traits.weight_axis(node);
-  return w.movedim(axis, 0).flatten(1);
-}
-
-// Conv [O, I/g, ...] with g groups: input channel i meets only the outputs of its group.
-at::Tensor by_input(const Node& node, const at::Tensor& w) {
-  if (is_linear(node)) return w.movedim(1 - entry_of(node).traits.weight_axis(node), 0).flatten(1);
-  const std::int64_t groups = node.get_int("group", 1), inputs = w.size(1);
-  return w.reshape({groups, w.size(0) / groups, inputs, -1}).transpose(1, 2).reshape({groups * inputs, -1});
-}
-
-at::Tensor scale_inputs(const Node& node, const at::Tensor& w, const at::Tensor& c) {
-  if (is_linear(node))
-    return entry_of(node).traits.weight_axis(node) == 0 ? w * c.reshape({1, -1}) : w * c.reshape({-1, 1});
-  const std::int64_t groups = node.get_int("group", 1), inputs = w.size(1);
-  const at::Tensor grouped = w.reshape({groups, w.size(0) / groups, inputs, -1});
-  return (grouped * c.reshape({groups, 1, inputs, 1})).reshape(w.sizes());
-}
-
-at::Tensor scale_outputs(const Node& node, const at::Tensor& w, const at::Tensor& c) {
-  std::vector<std::int64_t> shape(static_cast<std::size_t>(w.dim()), 1);
-  shape[static_cast<std::size_t>(entry_of(node).traits.weight_axis(node))] = -1;
-  return w * c.reshape(shape);
-}
 
 at::Tensor ranges(const at::Tensor& rows) { return rows.abs().amax(1).to(at::kDouble); }
 
@@ -105,62 +34,142 @@ double spread(const at::Tensor& range) {
   return alive.numel() == 0 ? 1.0 : (alive.max() / alive.min()).item<double>();
 }
 
-std::vector<Pair> find_pairs(const Graph& graph, bool has_data, EqualizeRecord& record) {
-  std::vector<Pair> pairs;
-  for (const auto& node : graph.nodes()) {
-    if (!has_constant_weight(*node)) continue;
-    std::string reason;
-    bool gated = false;
-    Node* second = partner_of(*node, gated, reason);
-    if (second && gated && !has_data) {
-      reason = concat("a product in front of '", second->name(), "': its range must be measured, which needs data");
-      second = nullptr;
-    }
-    // Both operands of a product could take its factors: the first one does.
-    if (second && gated &&
-        std::any_of(pairs.begin(), pairs.end(), [&](const Pair& one) { return one.second == second; }))
-      continue;
-    if (!reason.empty()) record.skipped.push_back(concat(node->name(), ": ", reason));
-    if (!second) continue;
-    const std::int64_t outputs = by_output(*node, node->input(1)->tensor()).size(0);
-    if (by_input(*second, second->input(1)->tensor()).size(0) != outputs) continue;  // a Flatten changed the channels
-    pairs.push_back({node.get(), second, gated, at::ones({outputs}, at::kDouble)});
-  }
-  return pairs;
+at::Tensor output_ranges(const Node& layer) { return ranges(by_output(layer, layer.input(1)->tensor().detach())); }
+at::Tensor input_ranges(const Node& layer) { return ranges(by_input(layer, layer.input(1)->tensor().detach())); }
+
+double spread_of(const LayerPair& pair) {
+  return std::sqrt(spread(output_ranges(*pair.first)) * spread(input_ranges(*pair.second)));
 }
+
+struct Balance : LayerPair {
+  explicit Balance(const LayerPair& pair)
+      : LayerPair(pair),
+        first_weight(first->input(1)->tensor()),
+        second_weight(second->input(1)->tensor()),
+        spread_before(spread_of(pair)) {
+    if (const Value* bias = first->input(2)) first_bias = bias->tensor();
+    const std::int64_t channels = by_output(*first, first_weight).size(0);
+    factors = at::ones({channels}, at::kDouble);
+    least = at::zeros({channels}, at::kDouble);
+  }
+
+  at::Tensor first_weight, second_weight, first_bias;  // as they were
+  double spread_before;
+  at::Tensor factors;   // the product over all rounds
+  at::Tensor least;     // what the factors must not be below
+  at::Tensor held;      // channels without a factor, where a ReLU6 cuts; or undefined
+  at::Tensor measured;  // max|x| of what the second reads, where gated
+};
 
 void set_scaled(Graph& graph, Value& constant, const at::Tensor& tensor) {
   graph.set_tensor(constant, tensor.to(constant.tensor().scalar_type()).contiguous());
 }
 
 // The largest relative move of a factor. `r1`: of each channel of the first.
-double balance(Graph& graph, Pair& pair, const at::Tensor& r1) {
-  Value& w1 = *pair.first->input(1);
-  Value& w2 = *pair.second->input(1);
-  const at::Tensor r2 = ranges(by_input(*pair.second, w2.tensor().detach()));
+double balance(Graph& graph, Balance& pair, const at::Tensor& r1) {
+  const at::Tensor r2 = input_ranges(*pair.second);
   const at::Tensor usable = (r1 > 0) & (r2 > 0);
-  const at::Tensor c = at::where(usable, (r1 / r2).sqrt().clamp(1e-6, 1e6), at::ones_like(r1));
+  at::Tensor c = at::where(usable, (r1 / r2).sqrt().clamp(1e-6, 1e6), at::ones_like(r1));
+  c = at::maximum(c * pair.factors, pair.least) / pair.factors;
+  if (pair.held.defined()) c = at::where(pair.held, at::ones_like(c), c);
+  pair.factors = pair.factors * c;
+  // From the weights as the last round left them: another pair may have scaled their other side.
+  Value &w1 = *pair.first->input(1), &w2 = *pair.second->input(1);
   set_scaled(graph, w1, scale_outputs(*pair.first, w1.tensor().detach().to(at::kDouble), c.reciprocal()));
   if (Value* b1 = pair.first->input(2))
     set_scaled(graph, *b1, b1->tensor().detach().to(at::kDouble) / c.reshape(b1->tensor().sizes()));
   set_scaled(graph, w2, scale_inputs(*pair.second, w2.tensor().detach().to(at::kDouble), c));
-  pair.factors = pair.factors * c;
   return c.log().abs().max().item<double>();
 }
 
-void balance_gated(Graph& graph, std::vector<Pair>& pairs, const EqualizeOptions& options) {
-  std::map<std::string, int> axes;
-  for (const Pair& pair : pairs)
-    if (pair.gated) axes[pair.second->input(0)->name()] = is_linear(*pair.second) ? -1 : 1;
-  if (axes.empty()) return;
-  const std::map<std::string, at::Tensor> seen = channel_ranges(graph, axes, *options.data, options.batch);
-  for (Pair& pair : pairs)
-    if (pair.gated) balance(graph, pair, seen.at(pair.second->input(0)->name()));
+void measure(const Graph& graph, std::vector<Balance>& pairs, const EqualizeOptions& options) {
+  ChannelRangeOptions wanted{{}, options.batch, options.images};
+  for (const Balance& pair : pairs) {
+    if (pair.gated) wanted.axes[pair.second->input(0)->name()] = pair.axis;
+    if (pair.clip) wanted.axes[pair.clip->input(0)->name()] = pair.axis;
+  }
+  if (wanted.axes.empty()) return;
+  const std::map<std::string, at::Tensor> seen = channel_ranges(graph, *options.data, wanted);
+  for (Balance& pair : pairs) {
+    if (pair.gated) pair.measured = seen.at(pair.second->input(0)->name()).abs().amax(0);
+    if (!pair.clip) continue;
+    const at::Tensor top = seen.at(pair.clip->input(0)->name())[1] / height_of(*pair.clip);
+    pair.held = top > 1.0;
+    pair.least = top.clamp_min(0.0);
+  }
 }
 
-double spread_of(const Pair& pair) {
-  return std::sqrt(spread(ranges(by_output(*pair.first, pair.first->input(1)->tensor().detach()))) *
-                   spread(ranges(by_input(*pair.second, pair.second->input(1)->tensor().detach()))));
+int balance_all(Graph& graph, std::vector<Balance>& pairs, const EqualizeOptions& options) {
+  int rounds = 0;
+  for (double moved = INFINITY; rounds < options.rounds && moved > options.tolerance && !pairs.empty(); ++rounds) {
+    moved = 0;
+    for (Balance& pair : pairs)
+      if (!pair.gated) moved = std::max(moved, balance(graph, pair, output_ranges(*pair.first)));
+  }
+  for (Balance& pair : pairs)
+    if (pair.gated) balance(graph, pair, pair.measured);
+  return rounds;
+}
+
+void undo(Graph& graph, std::vector<Balance>& pairs) {
+  for (Balance& pair : pairs) {
+    graph.set_tensor(*pair.first->input(1), pair.first_weight);
+    graph.set_tensor(*pair.second->input(1), pair.second_weight);
+    if (pair.first_bias.defined()) graph.set_tensor(*pair.first->input(2), pair.first_bias);
+    pair.factors = at::ones_like(pair.factors);
+  }
+}
+
+// What a layer writes is smaller by the factors of the pair that it begins.
+std::map<std::string, at::Tensor> factors_of(const std::vector<Balance>& pairs) {
+  std::map<std::string, at::Tensor> factors;
+  for (const Balance& pair : pairs) {
+    const Value& output = pair.first->output();
+    std::vector<std::int64_t> shape(static_cast<std::size_t>(output.rank()), 1);
+    shape[static_cast<std::size_t>(pair.axis)] = -1;
+    factors[output.name()] = pair.factors.reshape(shape);
+  }
+  return factors;
+}
+
+// The pair to blame for a difference: the one whose second layer shows it first; else the last.
+std::vector<Balance>::iterator culprit(std::vector<Balance>& pairs, const std::string& value) {
+  const auto at = std::find_if(pairs.begin(), pairs.end(),
+                               [&](const Balance& pair) { return pair.second->output().name() == value; });
+  return at == pairs.end() ? pairs.end() - 1 : at;
+}
+
+// False, and everything as it was but for one pair less, where the network would compute something else.
+bool keeps_function(Graph& graph, const FunctionCheck& check, std::vector<Balance>& pairs, EqualizeRecord& record) {
+  record.change = record.bound = 0.0;
+  for (const FunctionCheck::Difference& one : check.compare(graph, factors_of(pairs))) {
+    if (one.broken() && !pairs.empty()) {
+      undo(graph, pairs);
+      const auto at = culprit(pairs, one.value);
+      record.skipped.push_back(concat(at->first->name(), ": scaled against '", at->second->name(), "', it changes '",
+                                      one.value, "' by ", one.found, " (of ", one.bound, " that rounding explains)"));
+      pairs.erase(at);
+      return false;
+    }
+    if (one.found >= record.change) record.change = one.found, record.bound = one.bound;
+  }
+  return true;
+}
+
+EqualizedPair record_of(const Balance& pair) {
+  EqualizedPair record;
+  record.first = pair.first->name();
+  record.second = pair.second->name();
+  record.largest_factor = std::exp(pair.factors.log().abs().max().item<double>());
+  record.spread_before = pair.spread_before;
+  record.spread_after = spread_of(pair);
+  if (pair.clip) record.clip = pair.clip->name();
+  if (pair.held.defined()) record.held = pair.held.sum().item<std::int64_t>();
+  const at::Tensor factors = pair.factors.contiguous();
+  record.factors.assign(factors.const_data_ptr<double>(), factors.const_data_ptr<double>() + factors.numel());
+  for (const Value* value : pair.between) record.between.push_back(value->name());
+  record.axis = pair.axis;
+  return record;
 }
 
 }  // namespace
@@ -168,22 +177,18 @@ double spread_of(const Pair& pair) {
 EqualizeRecord equalize(Graph& graph, const EqualizeOptions& options) {
   const c10::AutoGradMode no_grad(false);
   EqualizeRecord record;
-  std::vector<Pair> pairs = find_pairs(graph, options.data != nullptr, record);
-  std::vector<double> before;
-  for (const Pair& pair : pairs) before.push_back(spread_of(pair));
-  for (double moved = INFINITY; record.rounds < options.rounds && moved > options.tolerance && !pairs.empty();
-       ++record.rounds) {
-    moved = 0;
-    for (Pair& pair : pairs)
-      if (!pair.gated)
-        moved = std::max(moved,
-                         balance(graph, pair, ranges(by_output(*pair.first, pair.first->input(1)->tensor().detach()))));
+  std::vector<Balance> pairs;
+  std::vector<std::string> watched;
+  for (const LayerPair& pair : find_pairs(graph, options.data != nullptr, record.skipped)) {
+    pairs.emplace_back(pair);
+    watched.push_back(pair.second->output().name());
   }
-  balance_gated(graph, pairs, options);
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    const double largest = std::exp(pairs[i].factors.log().abs().max().item<double>());
-    record.pairs.push_back({pairs[i].first->name(), pairs[i].second->name(), largest, before[i], spread_of(pairs[i])});
-  }
+  if (pairs.empty()) return record;
+  measure(graph, pairs, options);
+  const FunctionCheck check(graph, check_inputs(graph, options.data), watched);
+  do record.rounds = balance_all(graph, pairs, options);
+  while (!keeps_function(graph, check, pairs, record));
+  for (const Balance& pair : pairs) record.pairs.push_back(record_of(pair));
   graph.verify();
   return record;
 }

@@ -10,7 +10,7 @@ namespace quench {
 namespace {
 
 void check_channels(std::size_t biases, std::size_t scales) {
-  QUENCH_CHECK(scales == 1 || scales == biases, biases, " biases but ", scales, " scales of the weights");
+  QUENCH_CHECK(scales > 0 && biases % scales == 0, biases, " biases but ", scales, " scales of the weights");
 }
 
 double bias_steps(float bias, float x_scale, float weight_scale) {
@@ -41,7 +41,7 @@ std::vector<std::int32_t> quantize_bias(const std::vector<float>& bias, float x_
   check_channels(bias.size(), weight_scale.size());
   std::vector<std::int32_t> codes;
   for (std::size_t c = 0; c < bias.size(); ++c) {
-    const double code = std::rint(bias_steps(bias[c], x_scale, weight_scale[weight_scale.size() == 1 ? 0 : c]));
+    const double code = std::rint(bias_steps(bias[c], x_scale, weight_scale[c % weight_scale.size()]));
     QUENCH_CHECK(std::fabs(code) <= std::numeric_limits<std::int32_t>::max(), "the bias ", bias[c], " of channel ", c,
                  " is ", code, " steps and does not fit int32: raise the scale of its weights");
     codes.push_back(static_cast<std::int32_t>(code));
@@ -54,11 +54,12 @@ RaisedScales raise_weight_scales(const std::vector<float>& bias, float x_scale, 
   check_channels(bias.size(), result.scale.size());
   for (std::size_t c = 0; c < bias.size(); ++c) {
     QUENCH_CHECK(std::isfinite(bias[c]), "the bias of channel ", c, " is ", bias[c]);
-    const std::size_t entry = result.scale.size() == 1 ? 0 : c;
+    const std::size_t entry = c % result.scale.size();
     float& scale = result.scale[entry];
     if (std::fabs(bias_steps(bias[c], x_scale, scale)) <= kLargestBias) continue;
     scale = fitting_scale(bias[c], x_scale, weight.scheme.power_of_two_scale());
-    if (result.channels.empty() || result.channels.back() != entry) result.channels.push_back(entry);
+    if (std::find(result.channels.begin(), result.channels.end(), entry) == result.channels.end())
+      result.channels.push_back(entry);
   }
   return result;
 }

@@ -49,6 +49,7 @@ class Profiler {
         all_(layers_.size()) {
     for (std::size_t i = 0; i < layers_.size(); ++i)
       for (const std::string& input : layers_[i].inputs) last_reader_[input] = i;
+    for (const auto& [name, scaled] : options.scaled) factors_[name] = factors_of(plain.value(name), scaled);
   }
 
   void add(const NamedValues& inputs, std::int64_t batch, std::int64_t images) {
@@ -60,9 +61,10 @@ class Profiler {
       const NamedValues x = plain_.run(read(layer, floats), layer.outputs);
       NamedValues y = quantized_.run(read(layer, quants), wanted);
       if (!layer.compared.empty()) {
-        const NamedValues alone = quantized_.run(read(layer, floats), {layer.quantized});
-        compare(x.at(layer.compared), alone.at(layer.quantized), batch, images, alone_[i]);
-        compare(x.at(layer.compared), y.at(layer.quantized), batch, images, all_[i]);
+        const NamedValues alone = quantized_.run(read_scaled(layer, floats), {layer.quantized});
+        const RtValue reference = scaled(layer.compared, x.at(layer.compared));
+        compare(reference, alone.at(layer.quantized), batch, images, alone_[i]);
+        compare(reference, y.at(layer.quantized), batch, images, all_[i]);
         if (layer.quantized != layer.compared) y.erase(layer.quantized);
       }
       keep(x, i, floats);
@@ -86,6 +88,25 @@ class Profiler {
   static NamedValues read(const ProfileLayer& layer, const NamedValues& alive) {
     NamedValues inputs;
     for (const std::string& name : layer.inputs) inputs[name] = alive.at(name);
+    return inputs;
+  }
+
+  static at::Tensor factors_of(const Value& value, const ChannelFactors& scaled) {
+    std::vector<std::int64_t> shape(static_cast<std::size_t>(value.rank()), 1);
+    shape.at(static_cast<std::size_t>(scaled.axis)) = -1;
+    return at::tensor(at::ArrayRef<double>(scaled.factors)).to(at::kFloat).reshape(shape);
+  }
+
+  // A value of the float network in the units of the quantized one.
+  RtValue scaled(const std::string& name, const RtValue& value) const {
+    const auto at = factors_.find(name);
+    if (at == factors_.end()) return value;
+    return RtValue(value.tensor() / at->second.to(value.tensor().options()));
+  }
+
+  NamedValues read_scaled(const ProfileLayer& layer, const NamedValues& floats) const {
+    NamedValues inputs = read(layer, floats);
+    for (auto& [name, value] : inputs) value = scaled(name, value);
     return inputs;
   }
 
@@ -113,6 +134,7 @@ class Profiler {
   Executor plain_, quantized_;
   std::vector<ErrorSums> alone_, all_;
   std::map<std::string, std::size_t> last_reader_;  // the layer that reads a value last
+  std::map<std::string, at::Tensor> factors_;       // by what a value is smaller in the quantized network
 };
 
 void walk_data(const Value& input, const Dataset& data, const ProfileOptions& options, Profiler& profiler,

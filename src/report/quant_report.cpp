@@ -65,6 +65,21 @@ std::string float_part(const QuantPlan& plan) {
   return text;
 }
 
+std::string equalized_part(const EqualizeRecord& record) {
+  std::vector<std::vector<std::string>> rows;
+  for (const EqualizedPair& pair : record.pairs)
+    rows.push_back({pair.first, pair.second, decimals(pair.spread_before, 1), decimals(pair.spread_after, 1),
+                    pair.clip.empty() ? "" : concat(pair.held, " of ", pair.factors.size())});
+  std::string text;
+  if (!rows.empty())
+    text = table_text({{"first"}, {"second"}, {"spread", 12, true}, {"after", 12, true}, {"held by ReLU6", 16, true}},
+                      rows) +
+           "spread: greatest over least range of a channel; held: channels that the ReLU6 cuts, which stay\n";
+  if (!record.skipped.empty()) text += "not the first of a pair:\n";
+  for (const std::string& line : record.skipped) text += "  " + line + "\n";
+  return text;
+}
+
 std::string stages_part(const std::vector<StageRecord>& stages) {
   std::vector<std::vector<std::string>> rows;
   double seconds = 0.0;
@@ -87,10 +102,14 @@ std::string summary_text(const QuantizeRecord& record) {
   if (record.calibration)
     text += concat("calibrated  on ", record.calibration->images, " images in ",
                    decimals(record.calibration->seconds, 2), " s\n");
-  if (record.equalized) text += concat("equalized   ", record.equalized->pairs.size(), " pairs of layers\n");
+  if (record.equalized)
+    text += concat("equalized   ", record.equalized->pairs.size(), " pairs of layers; ",
+                   record.equalized->skipped.size(), " layers begin none\n");
   if (record.corrected)
     text += concat("corrected   the biases of ", record.corrected->layers.size(), " layers on ",
                    record.corrected->images, " images\n");
+  if (record.agreement) text += concat("agreement   ", agreement_text(*record.agreement), "\n");
+  for (const std::string& warning : record.warnings) text += concat("WARNING     ", warning, "\n");
   for (const std::string& note : record.notes) text += concat("note        ", note, "\n");
   return text + heading("Accuracy") + accuracy_part(record);
 }
@@ -101,6 +120,7 @@ std::string report_text(const QuantizeRecord& record) {
     text += heading("Damage by layer") + profile_table(*record.profile, kLayersShown) +
             concat("on ", record.profile->images,
                    " images; SQNR in dB; alone: only this layer is quantized; so far: ", "all up to it\n");
+  if (record.equalized) text += heading("Equalized pairs of layers") + equalized_part(*record.equalized);
   if (record.size) text += heading("Weights") + size_part(*record.size);
   if (record.calibration && !record.calibration->raised.empty()) {
     text += heading("Weight scales raised so that the int32 bias fits");

@@ -42,8 +42,14 @@ Json json_of(const EqualizeRecord& record) {
                      {"second", pair.second},
                      {"largest_factor", pair.largest_factor},
                      {"spread_before", pair.spread_before},
-                     {"spread_after", pair.spread_after}});
-  return {{"pairs", pairs}, {"skipped", record.skipped}, {"rounds", record.rounds}};
+                     {"spread_after", pair.spread_after},
+                     {"clip", pair.clip},
+                     {"held", pair.held}});
+  return {{"pairs", pairs},
+          {"skipped", record.skipped},
+          {"rounds", record.rounds},
+          {"change", record.change},
+          {"bound", record.bound}};
 }
 
 Json json_of(const SmoothRecord& record) {
@@ -63,6 +69,10 @@ Json json_of(const BiasCorrectionRecord& record) {
   for (const CorrectedLayer& layer : record.layers)
     layers.push_back({{"layer", layer.layer}, {"largest", layer.largest}, {"mean_shift", layer.mean_shift}});
   return {{"images", record.images}, {"seconds", record.seconds}, {"layers", layers}, {"skipped", record.skipped}};
+}
+
+Json json_of(const AgreementRecord& record) {
+  return {{"items", record.items}, {"rows", record.rows}, {"same", record.same}, {"sqnr", record.sqnr}};
 }
 
 Json json_of(const WeightSize& size) {
@@ -93,11 +103,13 @@ Json provenance_of(const QuantizeRecord& record) {
 Json json_of(const QuantizeRecord& record) {
   Json object = provenance_of(record);
   object["notes"] = record.notes;
+  object["warnings"] = record.warnings;
   if (record.plan) object["plan"] = json_of(*record.plan);
   if (record.calibration) object["calibration"] = json_of(*record.calibration);
   if (record.equalized) object["equalize"] = json_of(*record.equalized);
   if (record.smoothed) object["smooth"] = json_of(*record.smoothed);
   if (record.corrected) object["bias_correction"] = json_of(*record.corrected);
+  if (record.agreement) object["agreement"] = json_of(*record.agreement);
   if (record.float_eval) object["float"] = json_of(*record.float_eval);
   if (record.quantized_eval) object["quantized"] = json_of(*record.quantized_eval);
   if (record.float_eval && record.quantized_eval && !record.float_eval->predictions.empty())

@@ -10,6 +10,7 @@
 #include "quench/plan.h"
 #include "quench/profile.h"
 #include "quench/ptq.h"
+#include "report/agreement.h"
 #include "report/file_hash.h"
 #include "report/json.h"
 #include "report/model_size.h"
@@ -28,10 +29,12 @@ struct QuantizeRecord {
   std::optional<EqualizeRecord> equalized;
   std::optional<SmoothRecord> smoothed;
   std::optional<BiasCorrectionRecord> corrected;
+  std::optional<AgreementRecord> agreement;  // with float, on a few of the calibration images
   std::optional<EvalResult> float_eval, quantized_eval;
   std::optional<ProfileRecord> profile;
   std::optional<WeightSize> size;
-  std::vector<std::string> notes;  // what was asked for and changed nothing, what was read otherwise
+  std::vector<std::string> notes;     // what was asked for and changed nothing, what was read otherwise
+  std::vector<std::string> warnings;  // what makes the result useless
   std::vector<StageRecord> stages;
 };
 

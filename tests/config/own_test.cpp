@@ -169,5 +169,16 @@ TEST(OwnSchema, ReadsAnchorsAndAliases) {
   EXPECT_EQ(job.quant.activation.bits, 4);
 }
 
+// Issue 14: axis 0 of a MatMul's weight are its input channels.
+TEST(OwnSchema, ASchemeWithoutAnAxisLeavesItToTheOperator) {
+  const auto axis = [](const std::string& scheme) {
+    return job_of("platform: onnxruntime\ndefaults: {weight: {scheme: '" + scheme + "'}}").quant.weight.axis;
+  };
+  EXPECT_FALSE(axis("int8 symmetric channel").has_value());
+  EXPECT_FALSE(axis("int8 symmetric tensor").has_value());
+  EXPECT_EQ(axis("int8 symmetric channel:0"), 0);
+  EXPECT_EQ(axis("int4 symmetric group:1:32"), 1);
+}
+
 }  // namespace
 }  // namespace quench

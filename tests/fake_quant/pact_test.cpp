@@ -63,6 +63,20 @@ TEST(Pact, MayBeginAtTheObservedRange) {
   EXPECT_THROW(make_fake_quant(spec_of("pact", "uint8 tensor", Role::kActivation, Options({{"init", "x"}}))), Error);
 }
 
+// Of signed codes that are not narrow the largest stands for less than the range's end: at 2 bits 1 of 1.5 steps.
+TEST(Pact, BeginsAtTheWholeObservedRangeWhateverTheCodes) {
+  const at::Tensor x = at::linspace(-3, 3, 51);
+  for (const char* text : {"int2 symmetric tensor", "int2 symmetric tensor narrow", "int8 symmetric tensor",
+                           "uint2 symmetric tensor", "int2 affine tensor"}) {
+    const Options options({{"init", "observer"}});
+    Quantizer quantizer = quantizing(spec_of("pact", text, Role::kActivation, options), x);
+    const QScheme scheme = QScheme::parse(text);
+    // An affine range moves to where zero has a code, by half a step at most.
+    const float slack = scheme.symmetric() ? 1e-5F : 0.5F * 6.0F / 3.0F + 1e-5F;
+    EXPECT_NEAR(quantizer.parameters().at("alpha").item<float>(), 3.0F, slack) << text;
+  }
+}
+
 // D1: what is trained is what the one rule gives for the clip, and what is deployed.
 TEST(Pact, ForwardIsTheAffineOpOnTheClippedInput) {
   for (const char* text : {"int4 symmetric tensor", "uint4 symmetric tensor", "uint4 affine tensor"}) {

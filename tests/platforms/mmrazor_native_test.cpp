@@ -88,5 +88,27 @@ TEST(MmrazorNative, AnObserverThatIsNamedLosesTheOptionsOfTheUsualOne) {
   EXPECT_EQ(options.number("ema_ratio"), 0.95);
 }
 
+// What is multiplied or added to leaves the range of the operand: x in its own scale would be cut (4.2 dB, not 33.9).
+TEST(MmrazorNative, WhatAConstantScalesOrShiftsHasItsOwnRange) {
+  Graph graph = parse_graph(R"(graph "g" {
+    input %x : float[1, 2, 2, 2]
+    const %w : float[2, 2, 1, 1] = {1.0, 2.0, 3.0, 4.0}
+    const %ten : float[] = {10.0}
+    %a = Conv "a" (%x, %w)
+    %scaled = Mul "scaled" (%a, %ten)
+    %shifted = Add "shifted" (%ten, %scaled)
+    %b = Conv "b" (%shifted, %w)
+    output %b
+  })");
+  infer_shapes(graph);
+  for (const bool parity : {false, true}) {
+    const QuantPlan plan = make_plan(graph, config_for("mmrazor_native", parity));
+    for (const char* value : {"scaled", "shifted"}) {
+      ASSERT_TRUE(plan.find(value)) << value;
+      EXPECT_EQ(plan.find(value)->shared_with, "") << value;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace quench

@@ -1,6 +1,8 @@
 // What a plan refuses, and what a rule of the user's may not do unnoticed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "platforms/zoo_graph.h"
 #include "quench/error.h"
 #include "quench/op.h"
@@ -46,6 +48,53 @@ TEST(PlanRules, EveryPartOfARuleMustChangeSomething) {
   config.layers.push_back(rule);
   const std::string message = message_of([&] { make_plan(zoo_graph("resnet18"), config); });
   EXPECT_TRUE(contains(message, "changes no output")) << message;
+}
+
+std::string refused(const Graph& graph, const std::string& platform, const LayerRule& rule) {
+  QuantConfig config = for_platform(platform);
+  config.layers.push_back(rule);
+  return message_of([&] { make_plan(graph, config); });
+}
+
+// Issue 14: what the platform changes last must not take a rule back without a word.
+TEST(PlanRules, ARuleThatThePlatformWouldOverrideIsAnErrorThatNamesTheLayer) {
+  LayerRule rule;
+  rule.match = "fc";
+  rule.weight.granularity = Granularity::kChannel;
+  const std::string gemm = refused(zoo_graph("resnet18"), "onnxruntime", rule);
+  EXPECT_TRUE(contains(gemm, "cannot run granularity channel, as a rule asks")) << gemm;
+  EXPECT_TRUE(contains(gemm, "weight 'fc.weight' of node")) << gemm;
+  EXPECT_TRUE(contains(gemm, "keeps a Gemm with scales per channel in float")) << gemm;
+
+  Graph grouped = parse_graph(R"(graph "g" {
+    input %x : float[1, 4, 2, 2]
+    const %w : float[4, 2, 1, 1] = {1.0, 2.0, 3.0, 4.0, 1.0, 2.0, 3.0, 4.0}
+    %conv = Conv "conv" (%x, %w) {group = 2}
+    output %conv
+  })");
+  infer_shapes(grouped);
+  rule.match = "conv";
+  const std::string conv = refused(grouped, "ncnn", rule);
+  EXPECT_TRUE(contains(conv, "granularity channel, as a rule asks")) << conv;
+  EXPECT_TRUE(contains(conv, "'conv'")) << conv;
+  rule.weight.granularity = Granularity::kTensor;
+  EXPECT_EQ(refused(grouped, "ncnn", rule), "no error");
+}
+
+TEST(PlanRules, ARuleThatThePlatformCanHonourBeatsItsOwnLastWord) {
+  LayerRule rule;
+  rule.match = "relu";
+  rule.output.is_signed = true;  // openvino makes what a Relu writes unsigned
+  QuantConfig config = for_platform("openvino");
+  const auto graph = zoo_graph("resnet18");
+  const QuantPlan usual = make_plan(graph, config);
+  const auto relu = std::find_if(usual.entries.begin(), usual.entries.end(), [](const PlanEntry& entry) {
+    return entry.role == Role::kActivation && !entry.scheme.is_signed();
+  });
+  ASSERT_NE(relu, usual.entries.end());
+  rule.match = "=" + graph.find_value(relu->value)->producer()->name();
+  config.layers.push_back(rule);
+  EXPECT_TRUE(make_plan(graph, config).find(relu->value)->scheme.is_signed());
 }
 
 Graph twins() {

@@ -13,7 +13,7 @@ struct Net {
   Graph graph;
   Value* last;
 
-  Net() { last = &graph.add_input("x", TypeInfo::tensor(DType::kFloat, {2, 4, 8, 8})); }
+  Net() { last = &graph.add_input("x", TypeInfo::tensor(DType::kFloat, {Dim::symbol("N"), 4, 8, 8})); }
   void conv(const std::string& name, std::vector<std::int64_t> sizes, std::int64_t group = 1) {
     // Channels of very different sizes: what equalization is for.
     at::Tensor weight = at::randn(sizes) * at::logspace(-2, 1, sizes[0]).reshape({-1, 1, 1, 1});
@@ -69,21 +69,130 @@ TEST(Equalize, ChannelsOfAPairHaveOneRange) {
   EXPECT_LT((r1 / r2).log().abs().max().item<double>(), 0.01);  // the tolerance of the rounds, a few times over
 }
 
-TEST(Equalize, AClipIsNamed) {
+Graph with_clip(float low, float high) {
   at::manual_seed(4);
   Net net;
   net.conv("a", {8, 4, 3, 3});
   net.last = &net.graph
                   .add("Clip", "clip",
-                       {net.last, &net.graph.add_constant("low", at::tensor(0.0F)),
-                        &net.graph.add_constant("high", at::tensor(6.0F))})
+                       {net.last, &net.graph.add_constant("low", at::tensor(low)),
+                        &net.graph.add_constant("high", at::tensor(high))})
                   .output();
   net.conv("b", {5, 8, 1, 1});
+  return net.finish();
+}
+
+TEST(Equalize, AClipThatIsNoRelu6IsNamed) {
+  Graph graph = with_clip(-1, 6);
+  const at::Tensor x = at::randn({2, 4, 8, 8});
+  const TensorData data(x);
+  const EqualizeRecord record = equalize(graph, {.data = &data, .batch = 2});
+  EXPECT_TRUE(record.pairs.empty());
+  ASSERT_EQ(record.skipped.size(), 2u);
+  EXPECT_EQ(record.skipped[0], "a: 'clip' (Clip), which is no ReLU6, behind it fixes the scale");
+  EXPECT_EQ(record.skipped[1], "b: what it writes is an output of the network");
+}
+
+TEST(Equalize, ARelu6NeedsData) {
+  Graph graph = with_clip(0, 6);
+  const EqualizeRecord record = equalize(graph);
+  EXPECT_TRUE(record.pairs.empty());
+  EXPECT_EQ(record.skipped[0], "a: a ReLU6, 'clip': which channels it cuts must be measured, which needs data");
+}
+
+// Issue 14: a ReLU6 between all pairs left nothing to equalize. Channels that it cuts keep their scale, others are
+// scaled as far as it still cuts none of them.
+TEST(Equalize, ARelu6HoldsTheChannelsThatItCuts) {
+  Graph graph = with_clip(0, 6);
+  const at::Tensor x = at::randn({2, 4, 8, 8}), before = run(graph, x);
+  const TensorData data(x);
+  const auto channels = [&](const char* value) {
+    return Executor(graph).run({{"x", RtValue(x)}}, {value}).at(value).tensor().movedim(1, 0).flatten(1).amax(1);
+  };
+  const at::Tensor cut = channels("a") > 6;
+  ASSERT_GT(cut.sum().item<std::int64_t>(), 0);
+  ASSERT_LT(cut.sum().item<std::int64_t>(), 8);
+  const at::Tensor weight = graph.value("a.weight").tensor();
+  const EqualizeRecord record = equalize(graph, {.data = &data, .batch = 2});
+  ASSERT_EQ(record.pairs.size(), 1u) << record.skipped[0];
+  EXPECT_EQ(record.pairs[0].clip, "clip");
+  EXPECT_EQ(record.pairs[0].held, cut.sum().item<std::int64_t>());
+  EXPECT_LT(record.pairs[0].spread_after, record.pairs[0].spread_before);
+  const at::Tensor moved = (graph.value("a.weight").tensor() != weight).flatten(1).any(1);
+  EXPECT_TRUE(at::equal(moved, cut.logical_not()));
+  EXPECT_LE(channels("a").masked_select(moved).max().item<float>(), 6.0F * (1 + 0x1p-20F));
+  // Sums of 36 and of 8 products, each weight rounded once more.
+  EXPECT_LT((run(graph, x) - before).abs().max().item<double>(), 100 * 0x1p-24 * before.abs().max().item<double>());
+}
+
+// The ranges are measured on the first image alone, the check is on both: the second is cut where the first was not.
+TEST(Equalize, APairThatChangesTheNetworkIsUndoneAndNamed) {
+  Graph graph = with_clip(0, 6);
+  at::Tensor x = at::randn({2, 4, 8, 8});
+  x[0] *= 0.01;
+  const at::Tensor weight = graph.value("a.weight").tensor(), before = run(graph, x);
+  const TensorData data(x);
+  const EqualizeRecord record = equalize(graph, {.data = &data, .batch = 1, .images = 1});
+  EXPECT_TRUE(record.pairs.empty());
+  ASSERT_EQ(record.skipped.size(), 2u);
+  EXPECT_NE(record.skipped[1].find("a: scaled against 'b', it changes 'b' by"), std::string::npos) << record.skipped[1];
+  EXPECT_TRUE(at::equal(graph.value("a.weight").tensor(), weight));
+  EXPECT_TRUE(at::equal(run(graph, x), before));
+}
+
+// Issue 14: a MatMul works along the last axis, a Conv along the second; of an 8x8 image both have 8 "channels".
+TEST(Equalize, AMatMulAndAConvAreNoPair) {
+  at::manual_seed(6);
+  Net net;
+  net.conv("a", {8, 4, 1, 1});
+  Value& w = net.graph.add_constant("w", at::randn({8, 8}) * at::logspace(-2, 1, 8));
+  net.last = &net.graph.add("MatMul", "product", {net.last, &w}).output();
+  net.conv("b", {8, 8, 1, 1});
+  Graph graph = net.finish();
+  const at::Tensor x = at::randn({2, 4, 8, 8}), before = run(graph, x);
+  const EqualizeRecord record = equalize(graph);
+  EXPECT_TRUE(record.pairs.empty());
+  EXPECT_EQ(record.skipped[0], "a: 'product' (MatMul) reads channels along another axis than 'a' (Conv) writes them");
+  EXPECT_EQ(record.skipped[1],
+            "product: 'b' (Conv) reads channels along another axis than 'product' (MatMul) writes them");
+  EXPECT_TRUE(at::equal(run(graph, x), before));
+}
+
+// A pool behind a MatMul runs over its channels; behind a Conv it does not.
+TEST(Equalize, APoolBehindAMatMulFixesTheScale) {
+  at::manual_seed(6);
+  Net net;
+  Value& w = net.graph.add_constant("w", at::randn({8, 8}));
+  net.last = &net.graph.add("MatMul", "first", {net.last, &w}).output();
+  Node& pool = net.graph.add("MaxPool", "pool", {net.last});
+  pool.attrs["kernel_shape"] = std::vector<std::int64_t>{3, 3};
+  pool.attrs["pads"] = std::vector<std::int64_t>{1, 1, 1, 1};
+  Value& v = net.graph.add_constant("v", at::randn({8, 8}));
+  net.last = &net.graph.add("MatMul", "second", {&pool.output(), &v}).output();
   Graph graph = net.finish();
   const EqualizeRecord record = equalize(graph);
   EXPECT_TRUE(record.pairs.empty());
-  ASSERT_EQ(record.skipped.size(), 1u);
-  EXPECT_EQ(record.skipped[0], "a: a Clip between them fixes the scale");
+  EXPECT_EQ(record.skipped[0], "first: 'pool' (MaxPool) behind it fixes the scale");
+}
+
+// The slope of a PRelu may be computed from the very tensor that is scaled.
+TEST(Equalize, ASlopeThatIsComputedFixesTheScale) {
+  for (const bool as_slope : {false, true}) {
+    at::manual_seed(6);
+    Net net;
+    Value* x = net.last;
+    net.conv("a", {4, 4, 1, 1});
+    Value& slope = net.graph.add_constant("slope", at::rand({4, 1, 1}));
+    const std::vector<Value*> inputs =
+        as_slope ? std::vector<Value*>{x, net.last} : std::vector<Value*>{net.last, &slope};
+    net.last = &net.graph.add("PRelu", "prelu", inputs).output();
+    net.conv("b", {4, 4, 1, 1});
+    Graph graph = net.finish();
+    const EqualizeRecord record = equalize(graph);
+    EXPECT_EQ(record.pairs.size(), as_slope ? 0u : 1u);
+    EXPECT_LE(record.change, record.bound);
+    if (as_slope) EXPECT_EQ(record.skipped[0], "a: 'prelu' (PRelu) behind it fixes the scale");
+  }
 }
 
 TEST(Equalize, ABranchIsLeftAlone) {
@@ -138,7 +247,7 @@ TEST(Equalize, MeasuresWhatAProductGives) {
   const at::Tensor x = at::randn({2, 4}), before = run(graph, x);
   const EqualizeRecord blind = equalize(graph);
   EXPECT_TRUE(blind.pairs.empty());
-  ASSERT_EQ(blind.skipped.size(), 2u);  // up and gate
+  ASSERT_EQ(blind.skipped.size(), 3u);  // up, gate, and down, behind which nothing comes
   EXPECT_NE(blind.skipped[0].find("a product in front of 'down'"), std::string::npos) << blind.skipped[0];
 
   const TensorData data(x);

@@ -66,5 +66,15 @@ TEST(Accumulator, BoundIsTheWorstCase) {
   EXPECT_EQ(accumulator_bound(1000, shifted, weights({1.0F}, "int8 channel:0 narrow"), 77), 1000 * 255 * 127 + 77);
 }
 
+// Issue 14: a ConvTranspose in groups has a scale for each place in a group: channels 0 and 2 share the first of two.
+TEST(Bias, ChannelsOfGroupsShareTheirScales) {
+  using Codes = std::vector<std::int32_t>;
+  EXPECT_EQ(quantize_bias({1.0F, 1.0F, -2.0F, -2.0F}, 0.5F, {0.25F, 2.0F}), Codes({8, 1, -16, -2}));
+  const RaisedScales raised = raise_weight_scales({1.0F, 0.0F, 37.5F, 0.0F}, 1e-3F, weights({1e-7F, 1e-7F}));
+  EXPECT_EQ(raised.channels, std::vector<std::size_t>({0}));
+  EXPECT_LE(37.5 / static_cast<double>(1e-3F * raised.scale[0]), kLargestBias);
+  EXPECT_EQ(raised.scale[1], 1e-7F);
+}
+
 }  // namespace
 }  // namespace quench

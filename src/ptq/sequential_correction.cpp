@@ -1,0 +1,147 @@
+// Sequential bias correction: all images at once, layer by layer. Each layer's correction is added to its output on the
+// way, so that later layers see the corrected network and one forward suffices. The images go in parts of the batch
+// size; between two layers each part holds no more than what later nodes read.
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <map>
+
+#include "data/batch_size.h"
+#include "ptq/correcting.h"
+#include "ptq/counted_batch.h"
+#include "ptq/layer_bias.h"
+#include "quench/error.h"
+#include "quench/executor.h"
+#include "quench/pass.h"
+#include "quench/prepare.h"
+
+namespace quench {
+namespace {
+
+constexpr std::int64_t kImages = 64;
+
+// Moments of a layer's output over weighted parts, in double.
+class Moments {
+ public:
+  void add(const Node& layer, const at::Tensor& y, double weight) {
+    const at::Tensor means = channel_means(layer, y);
+    const double rows = weight * static_cast<double>(y.numel()) / static_cast<double>(means.numel());
+    const at::Tensor sum = means * rows;
+    sum_ = sum_.defined() ? sum_ + sum : sum;
+    squares_ += weight * y.square().sum(at::kDouble).item<double>();
+    rows_ += rows;
+  }
+
+  at::Tensor mean() const { return sum_ / rows_; }
+  double deviation() const {
+    const double elements = rows_ * static_cast<double>(sum_.numel());
+    const double all = sum_.sum().item<double>() / elements;
+    return std::sqrt(std::max(squares_ / elements - all * all, 0.0));
+  }
+
+ private:
+  at::Tensor sum_;  // of each channel
+  double squares_ = 0.0, rows_ = 0.0;
+};
+
+std::vector<CountedBatch> load_all(const Graph& graph, const Dataset& data, const BiasCorrectionOptions& options,
+                                   BiasCorrectionRecord& record) {
+  const Value& input = only_input(graph, "bias correction");
+  LoadOptions load;
+  load.batch_size = choose_batch(input, options.batch);
+  load.workers = options.workers;
+  load.skip_broken = options.skip_broken;
+  Loader loader(data, load);
+  const std::int64_t wanted = options.images > 0 ? options.images : kImages;
+  std::vector<CountedBatch> parts;
+  while (record.images < wanted) {
+    std::optional<Batch> batch = loader.next();
+    if (!batch) break;
+    const std::int64_t taken =
+        std::min<std::int64_t>(wanted - record.images, static_cast<std::int64_t>(batch->indices.size()));
+    batch->inputs = RtValue(batch->inputs.tensor().narrow(0, 0, taken), batch->inputs.dtype());
+    for (CountedBatch& part : counted(input, *batch, load.batch_size)) parts.push_back(std::move(part));
+    record.images += taken;
+  }
+  QUENCH_CHECK(record.images > 0, "the data is empty: bias correction needs at least one item");
+  return parts;
+}
+
+std::map<std::string, Moments> float_moments(const Graph& graph, const std::vector<Node*>& layers,
+                                             const std::vector<CountedBatch>& parts) {
+  Graph plain(graph);
+  disable_all(plain);
+  Executor executor(plain);
+  std::map<std::string, Moments> moments;
+  double weight = 1.0;
+  for (const Node* layer : layers)
+    executor.on_node(layer->name(), [&](const Node& node, std::vector<RtValue>& results) {
+      moments[node.name()].add(node, results[0].tensor(), weight);
+      return Next::kContinue;
+    });
+  for (const CountedBatch& part : parts) {
+    weight = part.weight;
+    executor.run({part.inputs});
+  }
+  return moments;
+}
+
+// For each layer: what is made before it ends and read after. Constants need not be held.
+std::vector<std::vector<std::string>> alive_behind(const Graph& graph, const std::vector<Node*>& layers) {
+  std::map<const Node*, std::size_t> place;
+  for (const auto& node : graph.nodes()) place[node.get()] = place.size() + 1;
+  std::vector<std::vector<std::string>> alive(layers.size());
+  for (const Value* value : graph.values()) {
+    if (value->is_constant() || (!value->producer() && !value->is_input())) continue;
+    const std::size_t made = value->producer() ? place.at(value->producer()) : 0;
+    std::size_t last = made;
+    for (const Value::Use& use : value->uses()) last = std::max(last, place.at(use.node));
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const std::size_t cut = place.at(graph.find_node(layers[i]->name()));
+      if (made <= cut && cut < last) alive[i].push_back(value->name());
+    }
+  }
+  return alive;
+}
+
+at::Tensor shifted(const Node& layer, const at::Tensor& y, const at::Tensor& shift) {
+  const at::Tensor moved = y.movedim(channel_axis(layer), -1) + shift.to(y.scalar_type());
+  return moved.movedim(-1, channel_axis(layer));
+}
+
+// Weights quantized once, not once a part.
+Graph measured_graph(const Graph& graph) {
+  Graph measured = with_weights_quantized(graph);
+  run_passes(measured, {"fold_weights", "eliminate_dead"});
+  return measured;
+}
+
+}  // namespace
+
+void correct_sequentially(Graph& graph, const std::vector<Node*>& layers, const Dataset& data,
+                          const BiasCorrectionOptions& options, BiasCorrectionRecord& record) {
+  const std::vector<CountedBatch> parts = load_all(graph, data, options, record);
+  std::map<std::string, Moments> wanted = float_moments(graph, layers, parts);
+  const Graph measured = measured_graph(graph);
+  const std::vector<std::vector<std::string>> alive = alive_behind(measured, layers);
+  Executor executor(measured);
+  std::vector<NamedValues> held;
+  for (const CountedBatch& part : parts) held.push_back({{measured.inputs()[0]->name(), part.inputs}});
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const std::string output = layers[i]->output().name();
+    std::vector<std::string> fetched = alive[i];
+    if (std::find(fetched.begin(), fetched.end(), output) == fetched.end()) fetched.push_back(output);
+    Moments found;
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      held[part] = executor.run(held[part], fetched);
+      found.add(*layers[i], held[part].at(output).tensor(), parts[part].weight);
+    }
+    const Moments& target = wanted.at(layers[i]->name());
+    const at::Tensor shift = target.mean() - found.mean();
+    for (NamedValues& values : held) values[output] = RtValue(shifted(*layers[i], values.at(output).tensor(), shift));
+    record.layers.push_back(record_of(*layers[i], shift, target.deviation()));
+    shift_bias(graph, *layers[i], shift);
+  }
+}
+
+}  // namespace quench

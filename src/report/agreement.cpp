@@ -1,0 +1,89 @@
+#include "report/agreement.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+
+#include <cmath>
+#include <limits>
+
+#include "data/batch_size.h"
+#include "quench/error.h"
+#include "quench/evaluate.h"
+#include "quench/executor.h"
+#include "report/eval_text.h"
+
+namespace quench {
+namespace {
+
+constexpr std::int64_t kBatch = 4;  // of an open batch: the scores of a language model are large
+constexpr double kLeastShare = 0.75, kLeastSqnr = 10.0;
+
+struct Powers {
+  double signal = 0.0, noise = 0.0;
+  double sqnr() const {
+    if (noise == 0) return std::numeric_limits<double>::infinity();
+    return 10 * std::log10(signal / noise);
+  }
+};
+
+void add(const at::Tensor& exact, const at::Tensor& quantized, Powers& powers, AgreementRecord& record) {
+  const at::Tensor x = exact.to(at::kDouble), y = quantized.to(at::kDouble);
+  powers.signal += x.square().sum().item<double>();
+  powers.noise += (x - y).square().sum().item<double>();
+  if (x.dim() < 2 || x.size(-1) < 2) return;
+  const at::Tensor same = x.argmax(-1) == y.argmax(-1);
+  record.rows += same.numel();
+  record.same += same.sum().item<std::int64_t>();
+}
+
+// Without the copies that fill up a batch, where the first dim is that of the items.
+at::Tensor real(const at::Tensor& output, std::int64_t fed, std::int64_t items) {
+  return output.dim() > 0 && output.size(0) == fed ? output.narrow(0, 0, items) : output;
+}
+
+}  // namespace
+
+bool AgreementRecord::fallen_apart() const {
+  if (rows > 0) return wilson_interval(same, rows).high < kLeastShare;
+  return items > 0 && !(sqnr >= kLeastSqnr);
+}
+
+AgreementRecord agreement(const Graph& plain, const Graph& quantized, const Dataset& data,
+                          const AgreementOptions& options) {
+  const c10::AutoGradMode no_grad(false);
+  const Value& input = only_input(quantized, "comparing with float");
+  LoadOptions load;
+  load.batch_size = fixed_batch(input) > 0 ? fixed_batch(input) : kBatch;
+  load.workers = options.workers;
+  load.skip_broken = options.skip_broken;
+  Loader loader(data, load);
+  ExecOptions exec;
+  exec.device = options.device;
+  exec.channels_last = true;
+  Executor first(plain, exec), second(quantized, exec);
+  AgreementRecord record;
+  Powers powers;
+  while (record.items < options.items) {
+    const std::optional<Batch> batch = loader.next();
+    if (!batch) break;
+    const at::Tensor items = batch->inputs.tensor(), fed = fill_up(input, items, load.batch_size);
+    const auto output = [&](Executor& executor) {
+      const RtValue value = executor.run({RtValue(fed, batch->inputs.dtype())})[0];
+      QUENCH_CHECK(value.is_tensor(), "the first output is no tensor: nothing to compare");
+      return real(value.tensor(), fed.size(0), items.size(0)).cpu();
+    };
+    add(output(first), output(second), powers, record);
+    record.items += items.size(0);
+  }
+  record.sqnr = powers.sqnr();
+  return record;
+}
+
+std::string agreement_text(const AgreementRecord& record) {
+  const std::string sqnr = concat("SQNR of the output ", decimals(record.sqnr, 1), " dB");
+  if (record.rows == 0) return concat(sqnr, " on ", record.items, " items");
+  return concat(record.same, " of ", record.rows, " predictions on ", record.items, " items are those of float (", sqnr,
+                ")");
+}
+
+}  // namespace quench

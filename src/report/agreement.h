@@ -1,0 +1,38 @@
+// Whether a quantized network still says what its float one says, on a few items of the calibration data: needs no
+// labels.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "quench/data.h"
+#include "quench/graph.h"
+
+namespace quench {
+
+struct AgreementRecord {
+  std::int64_t items = 0;
+  std::int64_t rows = 0, same = 0;  // rows of scores in the first output, and those with the same largest one
+  double sqnr = 0.0;                // of the first output, in dB; infinite where it is equal
+
+  // Even the upper end of the 95 % interval of the share that agrees lies below 3/4; without scores: the error has more
+  // than a tenth of the output's power.
+  bool fallen_apart() const;
+};
+
+struct AgreementOptions {
+  std::int64_t items = 32;  // at most
+  int workers = 1;
+  bool skip_broken = false;
+  std::string device = "cpu";
+};
+
+// Both graphs as they are to be run. Scores are a floating first output of two dims or more with more than one class
+// (the last dim).
+AgreementRecord agreement(const Graph& plain, const Graph& quantized, const Dataset& data,
+                          const AgreementOptions& options = {});
+
+std::string agreement_text(const AgreementRecord& record);  // "31 of 32 ... (SQNR 18.3 dB)"
+
+}  // namespace quench

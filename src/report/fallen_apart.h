@@ -1,0 +1,15 @@
+// The loud warning that a quantized model is of no use, with the layers to blame and what to try.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "quench/config.h"
+#include "report/quantize_record.h"
+
+namespace quench {
+
+// Nothing where the model has not fallen apart. Names the worst layers of `record.profile`, where there is one.
+std::optional<std::string> fallen_apart_warning(const QuantizeRecord& record, const JobConfig& config);
+
+}  // namespace quench
