@@ -11,10 +11,19 @@ namespace {
 
 using Ranges = std::map<std::string, at::Tensor>;
 
+// All dims but that of the channels.
+std::vector<std::int64_t> other_dims(const at::Tensor& tensor, int axis) {
+  std::vector<std::int64_t> dims;
+  for (int dim = 0; dim < tensor.dim(); ++dim)
+    if (dim != axis) dims.push_back(dim);
+  return dims;
+}
+
 void watch(Executor& executor, const std::string& name, int axis, Ranges& ranges) {
   executor.on_value(name, [&ranges, axis](const Value& value, RtValue& result) {
-    const at::Tensor rows = result.tensor().movedim(axis, 0).flatten(1);
-    const at::Tensor low = rows.amin(1).to(at::kDouble), high = rows.amax(1).to(at::kDouble);
+    const at::Tensor& x = result.tensor();
+    const std::vector<std::int64_t> dims = other_dims(x, axis);
+    const at::Tensor low = x.amin(dims).to(at::kDouble), high = x.amax(dims).to(at::kDouble);
     const auto [at, fresh] = ranges.try_emplace(value.name(), at::stack({low, high}));
     if (!fresh) at->second = at::stack({at::minimum(at->second[0], low), at::maximum(at->second[1], high)});
     return Next::kContinue;

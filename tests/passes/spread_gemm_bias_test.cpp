@@ -21,7 +21,7 @@ TEST(SpreadGemmBias, GivesEveryChannelItsNumber) {
         "const %b : float[1, 3] = {0.5, 0.5, 0.5}", "param %b : float[1] = {0.5}"}) {
     Graph graph = gemm_with(bias);
     EXPECT_EQ(run_pass(graph, "spread_gemm_bias", at::tensor({1.0F, 2.0F}).reshape({1, 2})), 1) << bias;
-    EXPECT_EQ(describe(graph), "y = Gemm(x, {1, 2, 3, 4, 5, 6}, {0.5, 0.5, 0.5}, transB = 1)") << bias;
+    EXPECT_EQ(describe(graph), "y = Gemm(x, {1, 2, 3, 4, 5, 6}, {0.5, 0.5, 0.5}) transB=1") << bias;
   }
 }
 
