@@ -46,10 +46,10 @@ class Profiler {
         plain_(plain_graph_, exec_options(options)),
         quantized_(quantized_graph_, exec_options(options)),
         alone_(layers_.size()),
-        all_(layers_.size()) {
+        all_(layers_.size()),
+        scaled_(options.scaled) {
     for (std::size_t i = 0; i < layers_.size(); ++i)
       for (const std::string& input : layers_[i].inputs) last_reader_[input] = i;
-    for (const auto& [name, scaled] : options.scaled) factors_[name] = factors_of(plain.value(name), scaled);
   }
 
   void add(const NamedValues& inputs, std::int64_t batch, std::int64_t images) {
@@ -91,17 +91,14 @@ class Profiler {
     return inputs;
   }
 
-  static at::Tensor factors_of(const Value& value, const ChannelFactors& scaled) {
-    std::vector<std::int64_t> shape(static_cast<std::size_t>(value.rank()), 1);
-    shape.at(static_cast<std::size_t>(scaled.axis)) = -1;
-    return at::tensor(at::ArrayRef<double>(scaled.factors)).to(at::kFloat).reshape(shape);
-  }
-
   // A value of the float network in the units of the quantized one.
   RtValue scaled(const std::string& name, const RtValue& value) const {
-    const auto at = factors_.find(name);
-    if (at == factors_.end()) return value;
-    return RtValue(value.tensor() / at->second.to(value.tensor().options()));
+    const auto at = scaled_.find(name);
+    if (at == scaled_.end()) return value;
+    const at::Tensor& x = value.tensor();
+    std::vector<std::int64_t> shape(static_cast<std::size_t>(x.dim()), 1);
+    shape.at(static_cast<std::size_t>(at->second.axis)) = -1;
+    return RtValue(x / at::tensor(at::ArrayRef<double>(at->second.factors)).to(x.options()).reshape(shape));
   }
 
   NamedValues read_scaled(const ProfileLayer& layer, const NamedValues& floats) const {
@@ -134,7 +131,7 @@ class Profiler {
   Executor plain_, quantized_;
   std::vector<ErrorSums> alone_, all_;
   std::map<std::string, std::size_t> last_reader_;  // the layer that reads a value last
-  std::map<std::string, at::Tensor> factors_;       // by what a value is smaller in the quantized network
+  const std::map<std::string, ChannelFactors> scaled_;
 };
 
 void walk_data(const Value& input, const Dataset& data, const ProfileOptions& options, Profiler& profiler,
