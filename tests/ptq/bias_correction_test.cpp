@@ -267,7 +267,7 @@ TEST(BiasCorrection, BiasesThatAreNotOneNumberPerScale) {
     disable_all(plain);
     set_state(weights, Role::kActivation, {});
     const auto means = [&](const Graph& of) {
-      return channel_means(Executor(of).run({{"x", x}}, {"z"}).at("z").tensor());
+      return channel_means(*of.find_node("z"), Executor(of).run({{"x", x}}, {"z"}).at("z").tensor());
     };
     const Node& rounding = *prepared.graph.find_node("z")->input(2)->producer();
     ASSERT_EQ(rounding.op(), "quench.QuantizeBias");
