@@ -1,5 +1,7 @@
 // openvino: Intel OpenVINO. Every tensor is decided by who makes it; weights keep one bit free against saturation on
 // processors without VNNI. platforms.md 1 and 3.
+#include <algorithm>
+
 #include "platforms/code_flow.h"
 #include "platforms/explicit_family.h"
 #include "platforms/inputs_family.h"
@@ -68,6 +70,24 @@ void annotate(PlanBuilder& plan) {
       if (output) quantize_behind(plan, flow, layer, *output);
 }
 
+// What a MatMul reads (norms, activation functions, attention) lies on both sides of zero, but not evenly: affine
+// codes, which the runtime takes at no cost, are worth a bit there.
+void centre_transformers(PlanBuilder& plan) {
+  const QuantSettings& said = plan.config().activation;
+  if (said.symmetric || said.is_signed) return;
+  for (PlanEntry* entry : plan.entries()) {
+    if (entry->role != Role::kActivation || !entry->scheme.is_int() || plan.has_user_rule(*entry)) continue;
+    const std::vector<const Layer*> readers = plan.consumers_of(plan.graph().value(entry->value));
+    const bool multiplied =
+        std::all_of(readers.begin(), readers.end(), [](const Layer* layer) { return layer->op() == "MatMul"; });
+    QSchemeSpec spec = entry->scheme.spec();
+    if (readers.empty() || !multiplied || !spec.is_signed) continue;
+    spec.symmetric = spec.is_signed = spec.narrow = false;
+    entry->scheme = QScheme(spec);
+    entry->rule += "; affine: it lies unevenly around zero";
+  }
+}
+
 void refine(PlanBuilder& plan) {
   if (!plan.parity()) weigh_squares_for_products(plan);
   for (PlanEntry* entry : plan.entries()) {
@@ -79,6 +99,7 @@ void refine(PlanBuilder& plan) {
     entry->scheme = QScheme(spec);
   }
   choose_signs(plan);
+  if (!plan.parity()) centre_transformers(plan);
 }
 
 std::string refuses(const PlanEntry& entry, const Node*) {

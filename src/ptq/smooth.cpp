@@ -1,9 +1,13 @@
 // SmoothQuant (Xiao et al. 2023, eq. 3 and 4): outlier channels of what linear layers read are made smaller, and the
-// rows of their weights larger:  c_j = max|x_j|^a / max|w_j|^(1-a),  x <- x / c,  W <- diag(c) W.
-// The division goes into what makes x: the scale and bias of a norm, or a product with a vector, however spelled. Where
+// rows of their weights larger:  c_j = r(x_j)^a / max|w_j|^(1-a),  x <- x / c,  W <- diag(c) W. The paper's r is
+// max|x_j|; here it is the geometric mean of that and the root mean square, which held better (docs/results.md). The
+// division goes into what makes x: the scale and bias of a norm, or a product with a vector, however spelled. Where
 // nothing takes it (behind an activation function), a product is put there if it pays. The paper fixes a; here each
 // tensor gets the one with the least error of its layers' outputs on a sample of rows, under the very schemes and
 // observers of the plan, "as it was" being one of the candidates.
+//
+// Channels are centred first where that is free or pays, x <- x - (min x_j + max x_j) / 2, and the biases of the layers
+// take what is missing (Outlier Suppression+, Wei et al. 2023, eq. 3): a symmetric scheme then uses all its codes.
 //
 // A channel that is hundreds of times larger than the others on a few tokens ("massive activations") is too much for
 // either side. The largest few channels may leave the quantized product and be multiplied in float beside it
@@ -29,15 +33,16 @@ constexpr double kWorthOutliers = 0.25;  // the error with channels in float, ov
 constexpr double kBearable = 0.005;      // an error (23 dB) below which no channel is taken out
 constexpr int kMostOutliers = 4;         // channels in float
 
-// What is seen of one tensor: the reach of each channel over all rows, and some of the rows: at equal distances, and
+// What is seen of one tensor: the range of each channel over all rows, and some of the rows: at equal distances, and
 // the largest, which are few and decide (a token that collects the attention of all others).
 struct Seen {
-  at::Tensor reach;  // double
+  at::Tensor low, high;  // double
   std::vector<at::Tensor> rows;
   void add(const at::Tensor& x, std::int64_t most) {
     const at::Tensor all = x.detach().to(at::kFloat).reshape({-1, x.size(-1)});
-    const at::Tensor seen = all.abs().amax(0).to(at::kDouble);
-    reach = reach.defined() ? at::maximum(reach, seen) : seen;
+    const at::Tensor least = all.amin(0).to(at::kDouble), most_of = all.amax(0).to(at::kDouble);
+    low = low.defined() ? at::minimum(low, least) : least;
+    high = high.defined() ? at::maximum(high, most_of) : most_of;
     const std::int64_t step = std::max<std::int64_t>(all.size(0) / most, 1);
     rows.push_back(all.slice(0, 0, all.size(0), step).clone());
     const std::int64_t largest = std::min(std::max<std::int64_t>(most / 8, 1), all.size(0));
@@ -80,16 +85,16 @@ at::Tensor quantized(const at::Tensor& x, const PlanEntry& entry, QuantizeBy by)
   return fake_quantize(x, {scale, zero, entry.scheme, by});
 }
 
-// What the search finds for one tensor. Channels with the factor 0 are multiplied in float.
 struct Treatment {
   double alpha = 0.0, error = 0.0;
-  at::Tensor factors;  // double
+  at::Tensor factors, shifts;
+  ChannelChange change() const { return {factors, shifts}; }
 };
 
 class Search {
  public:
   Search(const SmoothSite& site, const Seen& seen, QuantizeBy by)
-      : site_(site), by_(by), rows_(at::cat(seen.rows)), x_reach_(seen.reach) {
+      : site_(site), by_(by), rows_(at::cat(seen.rows)), low_(seen.low), high_(seen.high) {
     QUENCH_CHECK(rows_.isfinite().all().item<bool>(), "'", site.x->name(), "' is not finite on this data");
     energy_ = at::zeros({rows_.size(0)}, at::kDouble);
     for (std::size_t i = 0; i < site.layers.size(); ++i) {
@@ -102,48 +107,59 @@ class Search {
     }
   }
 
-  Treatment as_it_is() const { return tried(0.0, at::ones_like(x_reach_)); }
+  Treatment as_it_is() const { return tried(0.0, at::ones_like(low_), at::zeros_like(low_)); }
 
-  // The best of all exponents, with the largest `outliers` channels in float.
-  Treatment best(int outliers) const {
-    Treatment found = tried(0.0, without(at::ones_like(x_reach_), outliers));
-    for (const double alpha : {0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95}) {
-      const Treatment next = tried(alpha, without(factors_for(alpha), outliers));
+  // The best of all exponents, centred or not, with the largest `outliers` channels in float.
+  Treatment best(bool centred, int outliers) const {
+    const at::Tensor shifts = centred ? (low_ + high_) / 2 : at::zeros_like(low_);
+    const at::Tensor reach = reach_of(shifts);
+    Treatment found = tried(0.0, without(at::ones_like(low_), outliers), without(shifts, outliers));
+    for (const double alpha : {0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0}) {
+      const Treatment next = tried(alpha, without(factors_for(reach, alpha), outliers), without(shifts, outliers));
       if (next.error < found.error) found = next;
     }
     return found;
   }
 
  private:
-  at::Tensor factors_for(double alpha) const {
-    const at::Tensor usable = (x_reach_ > 0) & (w_reach_ > 0);
-    const at::Tensor factors = x_reach_.pow(alpha) / w_reach_.pow(1.0 - alpha);
+  // Between the largest value and the root mean square: the one alone follows single values too closely.
+  at::Tensor reach_of(const at::Tensor& shifts) const {
+    const at::Tensor largest = at::maximum(high_ - shifts, shifts - low_);
+    return (largest * (rows_.to(at::kDouble) - shifts).square().mean(0).sqrt()).sqrt();
+  }
+
+  at::Tensor factors_for(const at::Tensor& reach, double alpha) const {
+    const at::Tensor usable = (reach > 0) & (w_reach_ > 0);
+    const at::Tensor factors = reach.pow(alpha) / w_reach_.pow(1.0 - alpha);
     const at::Tensor some = at::where(usable, factors, at::ones_like(factors));
     return some / some.log().mean().exp();  // as a whole neither larger nor smaller
   }
 
-  at::Tensor without(at::Tensor factors, int outliers) const {
-    if (outliers == 0) return factors;
-    return factors.index_fill(0, std::get<1>(x_reach_.topk(outliers)), 0.0);
+  at::Tensor without(const at::Tensor& vector, int outliers) const {
+    if (outliers == 0) return vector;
+    return vector.index_fill(0, std::get<1>(at::maximum(high_, -low_).topk(outliers)), 0.0);
   }
 
-  Treatment tried(double alpha, const at::Tensor& factors) const { return {alpha, error_of(factors), factors}; }
+  Treatment tried(double alpha, const at::Tensor& factors, const at::Tensor& shifts) const {
+    return {alpha, error_of({factors, shifts}), factors, shifts};
+  }
 
   // The squared error of what the layers give over the energy of what they should, mean over rows. Row by row: what
   // follows normalizes each token, and a few tokens of a transformer are hundreds of times larger than all others.
-  double error_of(const at::Tensor& factors) const {
-    const at::Tensor inside = factors > 0, grow = factors.to(at::kFloat);
-    const at::Tensor shrink = at::where(inside, factors.reciprocal(), at::zeros_like(factors)).to(at::kFloat);
-    const at::Tensor x = quantized((rows_ * shrink).contiguous(), *site_.entry, by_);
-    const at::Tensor beside = rows_ * inside.logical_not().to(at::kFloat);
-    const bool splits = !inside.all().item<bool>();
+  double error_of(const ChannelChange& change) const {
+    const at::Tensor inside = change.factors > 0, shifts = change.shifts.to(at::kFloat);
+    const at::Tensor shrink =
+        at::where(inside, change.factors.reciprocal(), at::zeros_like(change.factors)).to(at::kFloat);
+    const at::Tensor x = quantized(((rows_ - shifts) * shrink).contiguous(), *site_.entry, by_);
+    // What the quantized product lacks: the channels beside it, and the shifts.
+    const at::Tensor lacks = at::where(inside, shifts, rows_);
+    const at::Tensor grow = change.factors.to(at::kFloat).unsqueeze(1);
     at::Tensor error = at::zeros_like(energy_);
     for (std::size_t i = 0; i < weights_.size(); ++i) {
       const Node& layer = *site_.layers[i];
-      const at::Tensor scaled = by_input(layer, weights_[i] * grow.unsqueeze(1)).contiguous();
-      at::Tensor y = x.matmul(by_input(layer, quantized(scaled, *site_.weights[i], by_)));
-      if (splits) y = y + beside.matmul(weights_[i]);
-      error += (y - wanted_[i]).square().sum(1, false, at::kDouble);
+      const at::Tensor scaled = by_input(layer, weights_[i] * grow).contiguous();
+      const at::Tensor y = x.matmul(by_input(layer, quantized(scaled, *site_.weights[i], by_)));
+      error += (y + lacks.matmul(weights_[i]) - wanted_[i]).square().sum(1, false, at::kDouble);
     }
     const at::Tensor alive = energy_ > 0;
     return alive.any().item<bool>() ? (error / energy_).masked_select(alive).mean().item<double>() : 0.0;
@@ -152,18 +168,23 @@ class Search {
   const SmoothSite& site_;
   QuantizeBy by_;
   at::Tensor rows_, energy_;
-  at::Tensor x_reach_, w_reach_;  // of each channel
+  at::Tensor low_, high_, w_reach_;  // of each channel
   std::vector<at::Tensor> weights_, wanted_;
 };
 
 // The simplest treatment that no costlier one beats by enough.
 Treatment choose(const SmoothSite& site, const Search& search) {
   Treatment chosen = search.as_it_is();
-  const Treatment smoothed = search.best(0);
-  if (smoothed.error < chosen.error * (site.scaled.empty() ? kWorthAProduct : 1.0)) chosen = smoothed;
-  const double least = std::min(chosen.error, smoothed.error);
+  double least = chosen.error;
+  const auto consider = [&](const Treatment& next, double worth) {
+    least = std::min(least, next.error);
+    if (next.error < worth * chosen.error) chosen = next;
+  };
+  consider(search.best(false, 0), site.scaled.empty() ? kWorthAProduct : 1.0);
+  const bool can_centre = !site.biases.empty();
+  if (can_centre) consider(search.best(true, 0), site.offset.node ? 1.0 : kWorthAProduct);
   for (int outliers = 1; outliers <= kMostOutliers && least > kBearable; outliers *= 2) {
-    const Treatment split = search.best(outliers);
+    const Treatment split = search.best(false, outliers);
     if (split.error < kWorthOutliers * least) return split;
   }
   return chosen;
@@ -171,17 +192,17 @@ Treatment choose(const SmoothSite& site, const Search& search) {
 
 void smooth_site(Graph& graph, SmoothSite& site, const Seen& seen, QuantizeBy by, SmoothRecord& record) {
   const Search search(site, seen, by);
-  const double before = search.as_it_is().error;
   const Treatment chosen = choose(site, search);
   SmoothedTensor result;
   result.value = site.x->name();
   result.alpha = chosen.alpha;
-  result.error_before = before;
-  result.error_after = chosen.error;
+  result.centred = chosen.shifts.ne(0).any().item<bool>();
   result.outliers = chosen.factors.eq(0).sum().item<std::int64_t>();
-  const bool changes = chosen.alpha > 0.0 || result.outliers > 0;
-  result.product = changes && needs_product(site, chosen.factors);
-  if (changes) apply_factors(graph, site, chosen.factors);
+  result.error_before = search.as_it_is().error;
+  result.error_after = chosen.error;
+  const bool changes = chosen.alpha > 0.0 || result.centred || result.outliers > 0;
+  result.product = changes && needs_product(site, chosen.change());
+  if (changes) apply_change(graph, site, chosen.change());
   record.tensors.push_back(result);
 }
 

@@ -56,6 +56,25 @@ bool shares(const QuantPlan& plan, const PlanEntry& entry) {
   });
 }
 
+// The Add of a constant vector right behind the layer, or the bias of a Gemm.
+ConstantSlot bias_of(Node& layer) {
+  const Value* bias = layer.op() == "Gemm" ? layer.input(2) : nullptr;
+  const std::int64_t outputs = by_input(layer, layer.input(1)->tensor()).size(1);
+  if (is_vector(bias, outputs)) return {&layer, 2};
+  Node* next = only_user(layer.output());
+  if (layer.op() != "MatMul" || !next || next->op() != "Add") return {};
+  const int slot = next->input(0) == &layer.output() ? 1 : 0;
+  return is_vector(next->input(slot), outputs) ? ConstantSlot{next, slot} : ConstantSlot{};
+}
+
+void find_biases(SmoothSite& site) {
+  for (Node* layer : site.layers) {
+    const ConstantSlot bias = bias_of(*layer);
+    if (!bias.node) return site.biases.clear();
+    site.biases.push_back(bias);
+  }
+}
+
 // "" where the tensor can be smoothed, else why not.
 std::string describe(const QuantPlan& plan, SmoothSite& site) {
   const Value& x = *site.x;
@@ -71,6 +90,11 @@ std::string describe(const QuantPlan& plan, SmoothSite& site) {
   if (!x.producer()) return "it is an input of the model";
   if (shares(plan, *site.entry)) return "it shares its scale with others";
   site.scaled = scaling_constants(x, by_input(*site.layers[0], site.weight(0)).size(0));
+  if (!site.scaled.empty()) {
+    const ConstantSlot last = site.scaled.back();
+    if (last.node->op() == "Add" || last.slot == 2) site.offset = last;
+  }
+  find_biases(site);
   return "";
 }
 
@@ -84,15 +108,22 @@ void set_constant(Graph& graph, Node& node, int slot, const at::Tensor& tensor) 
   replace_constant(graph, node, slot, like(old, tensor), old.name() + ".smooth").set_parameter(parameter);
 }
 
-// x, times 1 / factor, in front of the layers; the plan's quantizer then stands behind the product.
-void insert_product(Graph& graph, SmoothSite& site, const at::Tensor& factors) {
-  const std::string name = graph.unique_name(site.x->name() + ".smooth");
-  const at::Tensor scale = at::where(factors > 0, factors.reciprocal(), at::zeros_like(factors));
-  Value& constant = graph.add_constant(graph.unique_name(name + ".scale"), scale.to(at::kFloat));
-  Node& product = graph.insert_after(*site.x->producer(), "Mul", name, {site.x, &constant});
-  product.output().set_type(site.x->type());
-  for (Node* layer : site.layers) graph.set_input(*layer, 0, &product.output());
-  site.entry->value = product.output().name();
+Node& insert_with_vector(Graph& graph, Value& x, const char* op, const std::string& name, const at::Tensor& vector) {
+  Value& constant = graph.add_constant(graph.unique_name(name + ".vector"), vector.to(at::kFloat));
+  Node& node = graph.insert_after(*x.producer(), op, graph.unique_name(name), {&x, &constant});
+  node.output().set_type(x.type());
+  return node;
+}
+
+// (x - shift) / factor in front of the layers; the plan's quantizer then stands behind that.
+void insert_product(Graph& graph, SmoothSite& site, const ChannelChange& change) {
+  const at::Tensor scale = at::where(change.factors > 0, change.factors.reciprocal(), at::zeros_like(change.factors));
+  Value* x = site.x;
+  if (change.shifts.ne(0).any().item<bool>())
+    x = &insert_with_vector(graph, *x, "Sub", site.x->name() + ".centred", change.shifts).output();
+  x = &insert_with_vector(graph, *x, "Mul", site.x->name() + ".smooth", scale).output();
+  for (Node* layer : site.layers) graph.set_input(*layer, 0, x);
+  site.entry->value = x->name();
   site.entry->rule += "; behind a product that takes outlier channels out";
 }
 
@@ -115,6 +146,17 @@ void add_outliers(Graph& graph, Value& outliers, Node& layer, const at::Tensor& 
   graph.replace_uses(end.output(), sum.output());
 }
 
+void split_outliers(Graph& graph, SmoothSite& site, const at::Tensor& which) {
+  const std::string name = graph.unique_name(site.x->name() + ".outliers");
+  Value& channels = graph.add_constant(graph.unique_name(name + ".channels"), which);
+  Node& gather = graph.insert_after(*site.x->producer(), "Gather", name, {site.x, &channels});
+  gather.attrs["axis"] = std::int64_t{-1};
+  for (std::size_t i = 0; i < site.layers.size(); ++i) {
+    const at::Tensor rows = by_input(*site.layers[i], site.weight(i).detach());
+    add_outliers(graph, gather.output(), *site.layers[i], rows.index_select(0, which));
+  }
+}
+
 }  // namespace
 
 at::Tensor by_input(const Node& layer, const at::Tensor& weight) {
@@ -126,7 +168,9 @@ std::vector<SmoothSite> find_smooth_sites(Graph& graph, QuantPlan& plan, std::ve
   for (PlanEntry& entry : plan.entries) {
     Value* x = graph.find_value(entry.value);
     if (!x || entry.role != Role::kActivation || !feeds_linear(*x)) continue;
-    SmoothSite site{&entry, x, {}, {}, {}};
+    SmoothSite site;
+    site.entry = &entry;
+    site.x = x;
     const std::string reason = describe(plan, site);
     if (reason.empty())
       sites.push_back(std::move(site));
@@ -136,33 +180,33 @@ std::vector<SmoothSite> find_smooth_sites(Graph& graph, QuantPlan& plan, std::ve
   return sites;
 }
 
-bool needs_product(const SmoothSite& site, const at::Tensor& factors) {
-  return site.scaled.empty() || factors.eq(0).any().item<bool>();
+bool needs_product(const SmoothSite& site, const ChannelChange& change) {
+  const bool shifts = change.shifts.ne(0).any().item<bool>();
+  return site.scaled.empty() || change.factors.eq(0).any().item<bool>() || (shifts && !site.offset.node);
 }
 
-void apply_factors(Graph& graph, SmoothSite& site, const at::Tensor& factors) {
-  const at::Tensor which = factors.eq(0).nonzero().flatten();
-  Value* outliers = nullptr;
-  if (which.numel() > 0) {
-    const std::string name = graph.unique_name(site.x->name() + ".outliers");
-    Value& indices = graph.add_constant(graph.unique_name(name + ".channels"), which);
-    Node& gather = graph.insert_after(*site.x->producer(), "Gather", name, {site.x, &indices});
-    gather.attrs["axis"] = std::int64_t{-1};
-    outliers = &gather.output();
-    for (Node* layer : site.layers)
-      add_outliers(graph, *outliers, *layer,
-                   by_input(*layer, layer->input(1)->tensor().detach()).index_select(0, which));
+void apply_change(Graph& graph, SmoothSite& site, const ChannelChange& change) {
+  const at::Tensor which = change.factors.eq(0).nonzero().flatten();
+  if (which.numel() > 0) split_outliers(graph, site, which);
+  for (std::size_t i = 0; i < site.biases.size(); ++i) {
+    const ConstantSlot& bias = site.biases[i];
+    const at::Tensor moved = change.shifts.matmul(by_input(*site.layers[i], site.weight(i).detach().to(at::kDouble)));
+    const at::Tensor& old = bias.node->input(bias.slot)->tensor();
+    set_constant(graph, *bias.node, bias.slot, old.detach().to(at::kDouble) + moved.reshape(old.sizes()));
   }
-  if (needs_product(site, factors))
-    insert_product(graph, site, factors);
-  else
+  if (needs_product(site, change)) {
+    insert_product(graph, site, change);
+  } else {
     for (const ConstantSlot& one : site.scaled) {
-      const at::Tensor& old = one.node->input(one.slot)->tensor();
-      set_constant(graph, *one.node, one.slot, old.detach().to(at::kDouble) / factors.reshape(old.sizes()));
+      const at::Tensor old = one.node->input(one.slot)->tensor().detach().to(at::kDouble);
+      const bool is_offset = one.node == site.offset.node && one.slot == site.offset.slot;
+      const at::Tensor moved = is_offset ? old - change.shifts.reshape(old.sizes()) : old;
+      set_constant(graph, *one.node, one.slot, moved / change.factors.reshape(old.sizes()));
     }
+  }
   for (Node* layer : site.layers) {
     const at::Tensor rows = by_input(*layer, layer->input(1)->tensor().detach().to(at::kDouble));
-    set_constant(graph, *layer, 1, by_input(*layer, rows * factors.unsqueeze(1)));
+    set_constant(graph, *layer, 1, by_input(*layer, rows * change.factors.unsqueeze(1)));
   }
 }
 

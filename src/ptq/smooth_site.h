@@ -10,17 +10,19 @@
 namespace quench {
 
 struct ConstantSlot {
-  Node* node;
-  int slot;
+  Node* node = nullptr;
+  int slot = -1;
 };
 
 // A tensor that only linear layers with quantized weights read.
 struct SmoothSite {
-  PlanEntry* entry;
-  Value* x;
+  PlanEntry* entry = nullptr;
+  Value* x = nullptr;
   std::vector<ConstantSlot> scaled;  // the constants behind x that scale it channel by channel; may be none
+  ConstantSlot offset;               // of these, the one that is added
   std::vector<Node*> layers;
   std::vector<const PlanEntry*> weights;
+  std::vector<ConstantSlot> biases;  // of the layers; empty where one has none
   const at::Tensor& weight(std::size_t layer) const { return layers[layer]->input(1)->tensor(); }
 };
 
@@ -30,9 +32,16 @@ std::vector<SmoothSite> find_smooth_sites(Graph& graph, QuantPlan& plan, std::ve
 // [inputs, outputs], whichever way the layer has its weight; the other way round it does the same.
 at::Tensor by_input(const Node& layer, const at::Tensor& weight);
 
-// Channel j of x is divided by factors[j] and row j of the weights multiplied. Channels whose factor is 0 leave the
-// quantized product altogether: they are multiplied beside it, in float.
-void apply_factors(Graph& graph, SmoothSite& site, const at::Tensor& factors);
-bool needs_product(const SmoothSite& site, const at::Tensor& factors);  // a Mul behind x, for want of constants there
+// x_j becomes (x_j - shift_j) / factor_j, row j of the weights is multiplied by the factor, and what the shift takes
+// away is added to the biases. Channels whose factor is 0 leave the quantized product altogether: they are multiplied
+// beside it, in float. Both in double.
+struct ChannelChange {
+  const at::Tensor& factors;
+  const at::Tensor& shifts;
+};
+void apply_change(Graph& graph, SmoothSite& site, const ChannelChange& change);
+
+// Whether operators must be put behind x, for want of constants there that take the change.
+bool needs_product(const SmoothSite& site, const ChannelChange& change);
 
 }  // namespace quench

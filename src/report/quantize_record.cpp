@@ -57,6 +57,7 @@ Json json_of(const SmoothRecord& record) {
   for (const SmoothedTensor& one : record.tensors)
     tensors.push_back({{"value", one.value},
                        {"alpha", one.alpha},
+                       {"centred", one.centred},
                        {"outliers", one.outliers},
                        {"error_before", one.error_before},
                        {"error_after", one.error_after},
