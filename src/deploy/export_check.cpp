@@ -24,6 +24,9 @@ constexpr OutputBounds kBounds = {.mean = 0.25, .steps = 24.0, .share = 0.05, .l
 // Operators on codes requantize as their runtimes do.
 constexpr OutputBounds kCodeBounds = {.mean = 1.0, .steps = 24.0, .share = 0.05, .largest = 64.0};
 
+// Of what quantizing changes on average, that much may come of ties.
+constexpr double kShareOfNoise = 0.25;
+
 Graph read_back(const DeployFile& file) {
   return with_quantizers(import_onnx_bytes(export_onnx_bytes(file.model, {.opset = file.opset})));
 }
@@ -87,6 +90,19 @@ class ExportCheck {
   void check_outputs(const Graph& model, const Graph& graph, const OutputBounds& bounds) const {
     expect(model.outputs().size() == graph.outputs().size(), "it has ", graph.outputs().size(), " outputs, the model ",
            model.outputs().size());
+    const std::vector<OutputResult> found = compared(graph, model, bounds);
+    const bool near = std::all_of(found.begin(), found.end(),
+                                  [&](const OutputResult& one) { return is_within(one, bounds.mean, bounds.largest); });
+    if (near) return;
+    // Deep networks amplify the codes near ties. What that does is judged by what quantizing itself does.
+    Graph plain(model);
+    disable_all(plain);
+    const std::vector<OutputResult> noise = compared(plain, model, bounds);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      judge(found[i], std::max(bounds.mean, kShareOfNoise * noise[i].steps(noise[i].mean)), bounds.largest);
+  }
+
+  std::vector<OutputResult> compared(const Graph& graph, const Graph& model, const OutputBounds& bounds) const {
     std::vector<OutputComparison> outputs;
     std::vector<std::string> names;
     for (const Value* output : model.outputs()) {
@@ -99,15 +115,20 @@ class ExportCheck {
       for (std::size_t i = 0; i < names.size(); ++i)
         if (b.at(names[i]).is_tensor()) outputs[i].add(a.at(names[i]).tensor(), b.at(names[i]).tensor());
     }
-    for (const OutputComparison& output : outputs) judge(output.result(bounds), bounds);
+    std::vector<OutputResult> results;
+    for (const OutputComparison& output : outputs) results.push_back(output.result(bounds));
+    return results;
   }
 
-  static void judge(const OutputResult& output, const OutputBounds& bounds) {
-    if (output.discrete) return;  // another class near a tie; the scores that it comes from are not seen
-    expect(output.steps(output.mean) <= bounds.mean && output.steps(output.largest) <= bounds.largest, "the output '",
-           output.name, "' is off by ", output.steps(output.mean), " steps on average and by ",
-           output.steps(output.largest), " at most from that of the model; ", bounds.mean, " and ", bounds.largest,
-           " are the bounds");
+  // Of a discrete output another class near a tie is no fault; the scores that it comes from are not seen.
+  static bool is_within(const OutputResult& output, double mean, double largest) {
+    return output.discrete || (output.steps(output.mean) <= mean && output.steps(output.largest) <= largest);
+  }
+
+  static void judge(const OutputResult& output, double mean, double largest) {
+    expect(is_within(output, mean, largest), "the output '", output.name, "' is off by ", output.steps(output.mean),
+           " steps on average and by ", output.steps(output.largest), " at most from that of the model; ", mean,
+           " and ", largest, " are the bounds");
   }
 
   const Graph& ready_;
