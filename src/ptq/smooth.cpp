@@ -98,7 +98,7 @@ class Search {
     QUENCH_CHECK(rows_.isfinite().all().item<bool>(), "'", site.x->name(), "' is not finite on this data");
     energy_ = at::zeros({rows_.size(0)}, at::kDouble);
     for (std::size_t i = 0; i < site.layers.size(); ++i) {
-      const at::Tensor w = by_input(*site.layers[i], site.weight(i).detach().to(at::kFloat));
+      const at::Tensor w = as_matrix(*site.layers[i], site.weight(i).detach().to(at::kFloat));
       weights_.push_back(w);
       wanted_.push_back(rows_.matmul(w));
       energy_ += wanted_.back().square().sum(1, false, at::kDouble);
@@ -157,8 +157,8 @@ class Search {
     at::Tensor error = at::zeros_like(energy_);
     for (std::size_t i = 0; i < weights_.size(); ++i) {
       const Node& layer = *site_.layers[i];
-      const at::Tensor scaled = by_input(layer, weights_[i] * grow).contiguous();
-      const at::Tensor y = x.matmul(by_input(layer, quantized(scaled, *site_.weights[i], by_)));
+      const at::Tensor scaled = as_matrix(layer, weights_[i] * grow).contiguous();
+      const at::Tensor y = x.matmul(as_matrix(layer, quantized(scaled, *site_.weights[i], by_)));
       error += (y + lacks.matmul(weights_[i]) - wanted_[i]).square().sum(1, false, at::kDouble);
     }
     const at::Tensor alive = energy_ > 0;

@@ -59,7 +59,7 @@ bool shares(const QuantPlan& plan, const PlanEntry& entry) {
 // The Add of a constant vector right behind the layer, or the bias of a Gemm.
 ConstantSlot bias_of(Node& layer) {
   const Value* bias = layer.op() == "Gemm" ? layer.input(2) : nullptr;
-  const std::int64_t outputs = by_input(layer, layer.input(1)->tensor()).size(1);
+  const std::int64_t outputs = as_matrix(layer, layer.input(1)->tensor()).size(1);
   if (is_vector(bias, outputs)) return {&layer, 2};
   Node* next = only_user(layer.output());
   if (layer.op() != "MatMul" || !next || next->op() != "Add") return {};
@@ -89,7 +89,7 @@ std::string describe(const QuantPlan& plan, SmoothSite& site) {
   if (x.is_graph_output()) return "it is an output of the model";
   if (!x.producer()) return "it is an input of the model";
   if (shares(plan, *site.entry)) return "it shares its scale with others";
-  site.scaled = scaling_constants(x, by_input(*site.layers[0], site.weight(0)).size(0));
+  site.scaled = scaling_constants(x, as_matrix(*site.layers[0], site.weight(0)).size(0));
   if (!site.scaled.empty()) {
     const ConstantSlot last = site.scaled.back();
     if (last.node->op() == "Add" || last.slot == 2) site.offset = last;
@@ -152,14 +152,14 @@ void split_outliers(Graph& graph, SmoothSite& site, const at::Tensor& which) {
   Node& gather = graph.insert_after(*site.x->producer(), "Gather", name, {site.x, &channels});
   gather.attrs["axis"] = std::int64_t{-1};
   for (std::size_t i = 0; i < site.layers.size(); ++i) {
-    const at::Tensor rows = by_input(*site.layers[i], site.weight(i).detach());
+    const at::Tensor rows = as_matrix(*site.layers[i], site.weight(i).detach());
     add_outliers(graph, gather.output(), *site.layers[i], rows.index_select(0, which));
   }
 }
 
 }  // namespace
 
-at::Tensor by_input(const Node& layer, const at::Tensor& weight) {
+at::Tensor as_matrix(const Node& layer, const at::Tensor& weight) {
   return layer.op() == "Gemm" && layer.get_int("transB", 0) != 0 ? weight.t() : weight;
 }
 
@@ -190,7 +190,7 @@ void apply_change(Graph& graph, SmoothSite& site, const ChannelChange& change) {
   if (which.numel() > 0) split_outliers(graph, site, which);
   for (std::size_t i = 0; i < site.biases.size(); ++i) {
     const ConstantSlot& bias = site.biases[i];
-    const at::Tensor moved = change.shifts.matmul(by_input(*site.layers[i], site.weight(i).detach().to(at::kDouble)));
+    const at::Tensor moved = change.shifts.matmul(as_matrix(*site.layers[i], site.weight(i).detach().to(at::kDouble)));
     const at::Tensor& old = bias.node->input(bias.slot)->tensor();
     set_constant(graph, *bias.node, bias.slot, old.detach().to(at::kDouble) + moved.reshape(old.sizes()));
   }
@@ -205,8 +205,8 @@ void apply_change(Graph& graph, SmoothSite& site, const ChannelChange& change) {
     }
   }
   for (Node* layer : site.layers) {
-    const at::Tensor rows = by_input(*layer, layer->input(1)->tensor().detach().to(at::kDouble));
-    set_constant(graph, *layer, 1, by_input(*layer, rows * change.factors.unsqueeze(1)));
+    const at::Tensor rows = as_matrix(*layer, layer->input(1)->tensor().detach().to(at::kDouble));
+    set_constant(graph, *layer, 1, as_matrix(*layer, rows * change.factors.unsqueeze(1)));
   }
 }
 

@@ -30,7 +30,7 @@ struct SmoothSite {
 std::vector<SmoothSite> find_smooth_sites(Graph& graph, QuantPlan& plan, std::vector<std::string>& skipped);
 
 // [inputs, outputs], whichever way the layer has its weight; the other way round it does the same.
-at::Tensor by_input(const Node& layer, const at::Tensor& weight);
+at::Tensor as_matrix(const Node& layer, const at::Tensor& weight);
 
 // x_j becomes (x_j - shift_j) / factor_j, row j of the weights is multiplied by the factor, and what the shift takes
 // away is added to the biases. Channels whose factor is 0 leave the quantized product altogether: they are multiplied
