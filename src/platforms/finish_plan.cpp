@@ -273,8 +273,8 @@ QuantPlan PlanBuilder::finish() {
   resolve_shares();
   if (platform_.bias) add_biases();
   resolve_settings();
-  if (platform_.whole_outputs && !config_.parity) keep_outputs_whole(*this);
   if (platform_.refine) platform_.refine(*this);
+  if (platform_.whole_outputs && !config_.parity) keep_outputs_whole(*this);
   validate();
   check_shared_weights();
   if (!platform_.bias) add_biases();
