@@ -38,14 +38,14 @@ int main(int argc, char** argv) {
   config.weight.observer = "mse";
   config.weight.fake_quant = "adaround";
   Graph graph = prepare_by_platform(import_model(argv[1]), "onnxruntime", config).graph;
-  const auto data = open_dataset(argv[2], input_hint(graph));
+  const auto data = open_dataset(argv[2], graph);
   calibrate(graph, *data);
   Graph plain(graph);
   disable_all(plain);
 
   // What enters the block in the quantized network, and what leaves it in the float one.
   const Batch batch = *Loader(*data, {.batch_size = data->size()}).next();
-  const NamedValues image = {{graph.inputs()[0]->name(), batch.inputs}};
+  const NamedValues image = bind_inputs(graph, batch);
   const at::Tensor enters = Executor(graph).run(image, {first}).at(first).tensor();
   const at::Tensor wanted = Executor(plain).run(image, {last}).at(last).tensor();
   Executor block(graph, {.grad = true});

@@ -51,8 +51,7 @@ int main(int argc, char** argv) try {
   avoid_cpu_quirks();
   Graph graph = import_model(argv[1]);
   run_passes(graph, cleanup_passes());
-  const auto calibration = open_dataset(argv[2], input_hint(graph)),
-             evaluation = open_dataset(argv[3], input_hint(graph));
+  const auto calibration = open_dataset(argv[2], graph), evaluation = open_dataset(argv[3], graph);
   std::printf("| platform | pairs equalized | perplexity | seconds to quantize |\n|---|---|---|---|\n");
   std::printf("| float | | %.4f | |\n", perplexity(graph, *evaluation));
   for (const char* platform : {"academic_nlp", "onnxruntime"})

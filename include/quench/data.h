@@ -4,26 +4,53 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "quench/executor.h"
 #include "quench/registry.h"
-#include "quench/rt_value.h"
 
 namespace quench {
 
+// What an item or a batch gives a model: values by the names of its inputs, or one without a name, which any model with
+// a single input takes.
+class InputValues {
+ public:
+  InputValues() = default;
+  InputValues(const at::Tensor& only);  // NOLINT: one value is the inputs of most models
+  InputValues(RtValue only);            // NOLINT
+  InputValues(NamedValues values);      // NOLINT
+
+  const NamedValues& values() const { return values_; }  // the one without a name under ""
+  bool has_names() const { return !values_.empty() && !values_.contains(""); }
+  const RtValue& only() const;                       // throws where there are several
+  const at::Tensor& tensor() const;                  // of the only one
+  const RtValue& at(const std::string& name) const;  // throws where there is none of this name
+
+ private:
+  NamedValues values_;
+};
+
 struct Sample {
-  RtValue input;             // without a batch dimension
+  InputValues inputs;        // without a batch dimension
   std::int64_t label = -1;   // -1: none
-  std::string name;          // file name or index, for messages and predictions
+  std::string name = {};     // file name or index, for messages and predictions
   std::int64_t length = -1;  // kNextToken: how many tokens are real, the rest is padding
 };
 
 // kNextToken: position i of the input predicts position i + 1; scored are the `length` - 1 real targets.
 enum class Task : std::uint8_t { kClassify, kNextToken, kNone };
+
+// Recurrent state: the model's input of a name is its output of the other name for the item before. The first item of
+// a sequence gets its own value of the input where the data has one, else zeros.
+struct Feedback {
+  std::map<std::string, std::string> states;  // input -> output
+  std::int64_t sequence = 0;                  // items of each sequence; 0: all are one
+};
 
 class Dataset {
  public:
@@ -33,12 +60,20 @@ class Dataset {
   virtual Task task() const = 0;
   virtual std::int64_t pad_token() const { return -1; }            // kNextToken: what fills up short texts
   virtual std::vector<std::string> classes() const { return {}; }  // names by label; empty where not known
+  // kNextToken: under which name of Sample::inputs the tokens are.
+  virtual std::string token_input() const { return ""; }
+  // Inputs that are the same for every item, as the model takes them (with all of its dimensions), by name.
+  virtual NamedValues shared() const { return {}; }
+  virtual Feedback feedback() const { return {}; }
 };
 
-// What the model says of its input: the readers resize to it and check against it. -1: not known.
+// What the model says of the input that the data is for: the readers resize to it and check against it. -1: not known.
 struct InputHint {
   std::int64_t channels = -1, height = -1, width = -1, length = -1;
+  std::vector<std::string> inputs = {};  // the names of all inputs of the model; empty: not known
 };
+// Of the input of this name; "": of the only one, or of the one that pictures (rank 4) and texts (rank 2) fit.
+InputHint input_hint(const Graph& graph, const std::string& input = "");
 
 // "kind:PATH?key=value&key=value". The kind ends at the first ':', the options begin after the last '?'.
 struct DatasetSpec {
@@ -60,7 +95,7 @@ std::optional<std::vector<double>> numbers_option(const DatasetSpec& spec, const
 
 struct DatasetEntry {
   static constexpr const char* kKind = "kind of data";
-  std::vector<std::string> options;  // beside limit and offset, which every kind has
+  std::vector<std::string> options;  // beside those that every kind has (docs/data.md)
   std::unique_ptr<Dataset> (*open)(const DatasetSpec& spec, const InputHint& hint) = nullptr;
 };
 using DatasetRegistry = Registry<DatasetEntry>;
@@ -69,14 +104,31 @@ using DatasetRegistry = Registry<DatasetEntry>;
 // "in the data 'SPEC'".
 std::unique_ptr<Dataset> open_dataset(const DatasetSpec& spec, const InputHint& hint = {});
 std::unique_ptr<Dataset> open_dataset(const std::string& spec, const InputHint& hint = {});
+// For the inputs of this model.
+std::unique_ptr<Dataset> open_dataset(const DatasetSpec& spec, const Graph& model);
+std::unique_ptr<Dataset> open_dataset(const std::string& spec, const Graph& model);
+
+// Data in memory: one tensor per item, without a batch dimension; labels (none, or one per item) make it a
+// classification. Or whatever samples a function gives, which is called from several threads.
+std::unique_ptr<Dataset> dataset_of(std::vector<at::Tensor> items, std::vector<std::int64_t> labels = {});
+std::unique_ptr<Dataset> dataset_of(std::int64_t size, std::function<Sample(std::int64_t index)> get,
+                                    Task task = Task::kNone);
 
 struct Batch {
-  RtValue inputs;  // stacked along dimension 0
+  InputValues inputs;  // each stacked along dimension 0
+  NamedValues shared;  // as Dataset::shared
   std::vector<std::int64_t> labels;
   std::vector<std::string> names;
   std::vector<std::int64_t> indices;  // in the data set
   std::vector<std::int64_t> lengths;  // as Sample::length
+  std::int64_t size() const { return static_cast<std::int64_t>(indices.size()); }
 };
+
+// A batch as the graph's inputs take it, by name; one value without a name is for the only input. Numbers are cast to
+// the input's type (floats to floats, integers to integers where none changes). Where the graph fixes its batch, the
+// last item is repeated up to a multiple of that. An input that has the rank of one item (its first axis is no batch)
+// takes a batch of one. Throws for an input without data and for data without an input, by name.
+NamedValues bind_inputs(const Graph& graph, const Batch& batch);
 
 struct LoadOptions {
   std::int64_t batch_size = 32;

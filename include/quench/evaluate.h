@@ -1,5 +1,5 @@
-// Accuracy of a graph on a data set: top-1 and top-5 for labelled images, perplexity for texts; and the
-// paired comparison of two such results.
+// Accuracy of a graph on a data set: top-1 and top-5 for labelled images, perplexity for texts, predictions alone for
+// what has no labels; and the paired comparison of two such results.
 #pragma once
 
 #include <cstdint>
@@ -33,13 +33,13 @@ struct EvalOptions {
 
 struct EvalResult {
   Task task = Task::kNone;
-  std::int64_t images = 0, correct = 0, correct5 = 0;  // kClassify
+  std::int64_t images = 0, correct = 0, correct5 = 0;  // kClassify; of kNone the images alone
   std::int64_t texts = 0, tokens = 0;                  // kNextToken: tokens that were scored
   double log_loss = 0.0;                               // kNextToken: sum of -log p over them, natural
   double seconds = 0.0;                                // reading included, once the first batch has begun
   double model_seconds = 0.0;                          // inside the model alone
   std::int64_t batch = 0;
-  std::vector<Prediction> predictions;  // kClassify, in order of the data set
+  std::vector<Prediction> predictions;  // kClassify and kNone, in order of the data set
   std::vector<std::string> skipped;     // one message per broken item
 
   double top1() const;
@@ -47,11 +47,8 @@ struct EvalResult {
   double perplexity() const;
 };
 
-// What the graph's one input says of itself.
-InputHint input_hint(const Graph& graph);
-
-// Runs the whole data set through the graph as it stands. The graph must have one input; its first output
-// holds the logits. Throws for data without labels.
+// Runs the whole data set through the graph as it stands; its first output holds the logits. Of equal logits the one of
+// the lowest class counts as the largest. Data without labels gives predictions alone: two runs can be compared.
 EvalResult evaluate(const Graph& graph, const Dataset& data, const EvalOptions& options = {});
 
 struct Interval {

@@ -41,7 +41,7 @@ struct EqualizeOptions {
   // For pairs with a product or a ReLU6 between them, whose ranges are measured (else skipped), and for the check that
   // the network still computes the same (else on random numbers).
   const Dataset* data = nullptr;
-  std::int64_t batch = 1;     // of the data
+  std::int64_t batch = 0;     // of the data; 0: the model's own where it is fixed, else 32
   std::int64_t images = 128;  // of the data, at most
 };
 

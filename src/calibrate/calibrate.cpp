@@ -10,7 +10,7 @@
 #include "calibrate/observing.h"
 #include "calibrate/slice_size.h"
 #include "calibrate/statistics.h"
-#include "data/batch_size.h"
+#include "data/feed.h"
 #include "quench/error.h"
 #include "quench/prepare.h"
 
@@ -53,26 +53,25 @@ void quantize_followers(Graph& graph) {
     if (is_quantizer(*node) && node->metadata.contains("shared_with")) set_fake_quant_flags(*node, {.quantize = true});
 }
 
-// One batch through the network, seen by the observers: its first `items`.
-using RunBatch = std::function<void(const RtValue& input, std::int64_t items)>;
+// One batch through the network, seen by the observers: its items, not the copies that fill it up.
+using RunBatch = std::function<void(const Fed& batch)>;
 
 // Whether what each observer sees lies item by item along its first axis: then copies that fill up a last slice can be
 // left out again, and every item is computed in slices of one size. (A network gives other last bits at other sizes.)
 bool items_lead(const Graph& graph, const Observing& observing) {
-  const Value& input = *graph.inputs()[0];
+  const Dim batch = batch_dim(graph);
   const auto leads = [&](const Value& value) {
-    return value.has_rank() && value.rank() > 0 && value.dims()[0].certainly_equal(input.dims()[0]);
+    return value.has_rank() && value.rank() > 0 && value.dims()[0].certainly_equal(batch);
   };
   const auto& all = observing.quantizers();
-  return input.has_rank() && input.rank() > 0 && std::all_of(all.begin(), all.end(), [&](const ObservedQuantizer& one) {
-           return !one.from_data || leads(one.value());
-         });
+  return std::all_of(all.begin(), all.end(),
+                     [&](const ObservedQuantizer& one) { return !one.from_data || leads(one.value()); });
 }
 
 // What averages over batches gets those that were asked for; what does not, slices that memory decides.
 std::int64_t items_at_once(const Graph& graph, const Observing& observing, const Dataset& data,
                            const CalibrationOptions& options) {
-  const std::int64_t asked = choose_batch(only_input(graph, "calibration"), options.batch);
+  const std::int64_t asked = choose_batch(graph, &data, options.batch);
   if (observing.by_batch() || options.on_quantized) return asked;
   return slice_size(without_quantizers(graph), data);
 }
@@ -85,47 +84,32 @@ RunBatch quantized_run(Graph& graph, Observing& observing, const std::string& de
   exec.device = device;
   const auto executor = std::make_shared<Executor>(graph, exec);
   observing.attach(*executor);
-  std::vector<std::string> outputs;
-  for (const Value* output : graph.outputs()) outputs.push_back(output->name());
-  return [=, name = graph.inputs()[0]->name(), &graph, &observing](const RtValue& input, std::int64_t items) {
-    observing.count_items(items, input.tensor().size(0));
-    executor->run({{name, input}}, outputs);
+  return [=, outputs = output_names(graph), &graph, &observing](const Fed& batch) {
+    observing.count_items(batch.items, batch.rows);
+    executor->run(batch.inputs, outputs);
     quantize_followers(graph);
   };
 }
 
 RunBatch float_run(const Graph& graph, const Observing& observing, const std::string& device) {
   const auto network = std::make_shared<FloatRun>(graph, observing, device);
-  return [=, &observing](const RtValue& input, std::int64_t items) {
-    observing.count_items(items, input.tensor().size(0));
-    network->run(input);
+  return [=, &observing](const Fed& batch) {
+    observing.count_items(batch.items, batch.rows);
+    network->run(batch.inputs);
   };
 }
 
 // All of the data, or options.batches of it, through the graph.
-void feed(const Value& input, const Dataset& data, const CalibrationOptions& options, const RunBatch& run,
-          CalibrationRecord& record) {
-  LoadOptions load;
-  load.batch_size = record.batch;
-  load.workers = options.workers;
-  load.skip_broken = options.skip_broken;
-  Loader loader(data, load);
-  const std::int64_t asked = options.batches * choose_batch(input, options.batch);
-  const std::int64_t total = options.batches > 0 ? std::min(data.size(), asked) : data.size();
-  while (record.images < total) {
-    const std::optional<Batch> batch = loader.next();
-    if (!batch) break;
-    const at::Tensor all = batch->inputs.tensor();
-    const at::Tensor items = all.narrow(0, 0, std::min(all.size(0), total - record.images));
-    const at::Tensor fed = record.filled ? fill_to(items, load.batch_size) : fill_up(input, items, load.batch_size);
+void feed(Feed& data, const CalibrationOptions& options, const RunBatch& run, CalibrationRecord& record) {
+  while (const std::optional<Fed> batch = data.next()) {
     const auto before = Clock::now();
-    run(RtValue(fed, batch->inputs.dtype()), items.size(0));
+    run(*batch);
     record.model_seconds += seconds_since(before);
-    record.images += items.size(0);
+    record.images += batch->items;
     ++record.batches;
-    if (options.progress) options.progress(record.images, total);
+    if (options.progress) options.progress(record.images, data.size());
   }
-  record.skipped = loader.skipped();
+  record.skipped = data.skipped();
   QUENCH_CHECK(record.images > 0, "no item of the data could be used (", record.skipped.size(), " broken)");
 }
 
@@ -150,9 +134,16 @@ void observe_data(Graph& graph, Observing& observing, const Dataset& data, const
   record.reused = kept && kept->load(observing, record);
   if (!record.reused) {
     record.filled = !observing.by_batch() && !options.on_quantized && items_lead(graph, observing);
+    FeedOptions how;
+    how.batch = record.batch;
+    how.workers = options.workers;
+    how.skip_broken = options.skip_broken;
+    how.total = options.batches * choose_batch(graph, &data, options.batch);
+    how.fill = record.filled;
+    Feed batches(graph, data, how);  // before the quantizers are switched on: states are the float network's
     const RunBatch run_batch = options.on_quantized ? quantized_run(graph, observing, options.device)
                                                     : float_run(graph, observing, options.device);
-    feed(only_input(graph, "calibration"), data, options, run_batch, record);
+    feed(batches, options, run_batch, record);
     if (kept) kept->save(observing, record);
   }
   note_averages(observing, record);

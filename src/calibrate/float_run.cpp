@@ -57,7 +57,6 @@ FloatRun::FloatRun(const Graph& graph, const Observing& observing, const std::st
   std::set<std::string> names;
   for (const ObservedQuantizer& one : observing.quantizers())
     if (one.from_data) names.insert(one.value().name());
-  input_ = graph_.inputs().at(0)->name();
   show(graph_, names);
   run_passes(graph_, passes_for(device));
   tips_ = tips_of(graph_, names);
@@ -74,6 +73,6 @@ FloatRun::FloatRun(const Graph& graph, const Observing& observing, const std::st
   }
 }
 
-void FloatRun::run(const RtValue& input) { executor_->run({{input_, input}}, tips_); }
+void FloatRun::run(const NamedValues& inputs) { executor_->run(inputs, tips_); }
 
 }  // namespace quench

@@ -17,11 +17,10 @@ class FloatRun {
  public:
   // `observing` must outlive it; its quantizers that see data are shown every batch.
   FloatRun(const Graph& graph, const Observing& observing, const std::string& device);
-  void run(const RtValue& input);
+  void run(const NamedValues& inputs);
 
  private:
   Graph graph_;
-  std::string input_;
   std::vector<std::string> tips_;  // the observed values that no other one comes after: with them all are computed
   std::unique_ptr<Executor> executor_;
 };

@@ -3,7 +3,9 @@
 #include <ATen/ATen.h>
 
 #include "data/batch_size.h"
+#include "data/bind_inputs.h"
 #include "graph/peak_bytes.h"
+#include "graph/tensor_types.h"
 #include "quench/error.h"
 #include "quench/op.h"
 
@@ -14,24 +16,18 @@ constexpr std::int64_t kMost = 32, kUnknown = 8;
 constexpr std::int64_t kBudget = std::int64_t{64}
                                  << 20;  // of what is alive at once; the allocator takes about as much again
 
-// Of the first item that can be read; nothing where none can.
-std::optional<Dims> item_dims(const Dataset& data) {
-  for (std::int64_t index = 0; index < data.size(); ++index) {
-    try {
-      Dims dims = {1};
-      for (const std::int64_t size : data.get(index).input.tensor().sizes()) dims.emplace_back(size);
-      return dims;
-    } catch (const Error&) {
-      continue;  // whether a broken item is an error, who feeds the data decides
-    }
-  }
-  return std::nullopt;
-}
-
-std::int64_t bytes_of_item(const Graph& graph, const Dims& dims) {
+// As the graph's inputs would be for one item.
+std::int64_t bytes_of_item(const Graph& graph, const Dataset& data) {
   Graph bound = graph;
-  Value& input = *bound.inputs()[0];
-  input.set_type(TypeInfo::tensor(input.dtype(), dims));
+  const NamedValues item = first_item(graph, data);
+  if (item.empty()) return 0;
+  for (const auto& [name, value] : item) {
+    Dims dims = dims_of(value.tensor());
+    Value& input = bound.value(name);
+    if (!is_whole(input, value.tensor().dim())) dims.insert(dims.begin(), 1);
+    input.set_type(TypeInfo::tensor(input.dtype(), dims));
+  }
+  for (const auto& [name, value] : data.shared()) bound.value(name).set_type(value.type());
   try {
     infer_shapes(bound);
   } catch (const Error&) {
@@ -44,10 +40,9 @@ std::int64_t bytes_of_item(const Graph& graph, const Dims& dims) {
 }  // namespace
 
 std::int64_t slice_size(const Graph& graph, const Dataset& data) {
-  const std::int64_t fixed = fixed_batch(only_input(graph, "calibration"));
+  const std::int64_t fixed = fixed_batch(graph, &data);
   if (fixed > 0) return fixed;
-  const std::optional<Dims> dims = item_dims(data);
-  const std::int64_t bytes = dims ? bytes_of_item(graph, *dims) : 0;
+  const std::int64_t bytes = bytes_of_item(graph, data);
   if (bytes <= 0) return kUnknown;
   std::int64_t items = kMost;
   while (items > 1 && (items * bytes > kBudget || items / 2 >= data.size())) items /= 2;

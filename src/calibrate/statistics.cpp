@@ -32,7 +32,10 @@ std::uint64_t hash_of(const at::Tensor& tensor) {
 std::string item_text(const Dataset& data, std::int64_t index) {
   try {
     const Sample sample = data.get(index);
-    return sample.name + " " + (sample.input.is_tensor() ? hex(hash_of(sample.input.tensor())) : "");
+    std::string text = sample.name;
+    for (const auto& [name, value] : sample.inputs.values())
+      text += concat(" ", name, " ", value.is_tensor() ? hex(hash_of(value.tensor())) : "");
+    return text;
   } catch (const Error&) {
     return "broken";
   }
@@ -118,7 +121,7 @@ std::string statistic_of(const ObservedQuantizer& quantizer) {
 KeptStatistics::KeptStatistics(const Graph& graph, const Dataset& data, const CalibrationOptions& options) {
   QUENCH_CHECK(!options.on_quantized,
                "statistics are kept of float activations only: what quantized ones are depends on every quantizer");
-  const std::int64_t batch = choose_batch(only_input(graph, "calibration"), options.batch);
+  const std::int64_t batch = choose_batch(graph, &data, options.batch);
   const std::string key = concat(model_text(graph), "\n", data_text(data), "\n", batch, " ", options.batches);
   path_ = (std::filesystem::path(options.statistics) / (hex(stable_hash(key)) + ".safetensors")).string();
 }

@@ -58,7 +58,7 @@ void add_dim_option(CLI::App& command, std::map<std::string, std::int64_t>& dims
               dims[text.substr(0, equals)] = number;
             }
           },
-          "the size of a symbolic dimension, such as N=4 (default: 1); repeatable")
+          "the size of a symbolic dimension, such as N=4 (default: 1, or the least that fits); repeatable")
       ->type_name("NAME=NUMBER")
       ->allow_extra_args(false);
 }

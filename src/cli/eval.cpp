@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "calibrate/float_run.h"
 #include "cli/command.h"
 #include "cli/load_model.h"
 #include "core/atomic_file.h"
@@ -14,6 +15,12 @@
 namespace quench {
 namespace {
 
+bool has_quantizers(const Graph& graph) {
+  for (const auto& node : graph.nodes())
+    if (node->op() == "quench.FakeQuant") return true;
+  return false;
+}
+
 struct Arguments {
   std::string model, data, predictions, against, device = "cpu";
   std::int64_t limit = 0;
@@ -22,18 +29,24 @@ struct Arguments {
   EvalOptions eval;
 };
 
+std::string speed_text(const EvalResult& result) {
+  return concat("time   ", decimals(result.seconds, 2), " s, ",
+                decimals(static_cast<double>(result.images) / result.seconds, 1), " images/s (",
+                decimals(static_cast<double>(result.images) / result.model_seconds, 1), " in the model alone), batch ",
+                result.batch, "\n");
+}
+
 void print_result(const EvalResult& result) {
-  if (result.task == Task::kNextToken) {
+  if (result.task == Task::kNone) {
+    std::cout << "images " << result.images << ", without labels\n" << speed_text(result);
+  } else if (result.task == Task::kNextToken) {
     std::cout << "perplexity  " << decimals(result.perplexity(), 4) << "  (" << result.tokens << " tokens of "
               << result.texts << " texts)\n"
               << "time        " << decimals(result.seconds, 2) << " s\n";
   } else {
     std::cout << "top-1  " << accuracy_text(result.correct, result.images) << "\n"
               << "top-5  " << accuracy_text(result.correct5, result.images) << "\n"
-              << "time   " << decimals(result.seconds, 2) << " s, "
-              << decimals(static_cast<double>(result.images) / result.seconds, 1) << " images/s ("
-              << decimals(static_cast<double>(result.images) / result.model_seconds, 1)
-              << " in the model alone), batch " << result.batch << "\n";
+              << speed_text(result);
   }
   for (const std::string& message : result.skipped) std::cout << "skipped  " << message << "\n";
 }
@@ -44,31 +57,47 @@ void check_options(const Arguments& options) {
   QUENCH_CHECK(options.eval.workers >= 0, "the number of workers must be 0 or more, not ", options.eval.workers);
 }
 
-void eval(Arguments options, const CommonOptions& common) {
+// Data without labels needs another run to be compared with: the float network's inside a quantized model, or an
+// earlier one. Or what the model says is kept for later.
+void check_task(const Arguments& options, const Graph& graph, Task task) {
+  QUENCH_CHECK(task != Task::kNextToken || (options.predictions.empty() && options.against.empty()),
+               "--predictions and --against are for images");
+  const bool compared = has_quantizers(graph) || !options.against.empty() || !options.predictions.empty();
+  QUENCH_CHECK(task != Task::kNone || compared,
+               "the data has no labels, and the model is not quantized: there is nothing to score against "
+               "(--predictions keeps what it says, --against compares with an earlier run)");
+}
+
+EvalResult evaluate_graph(const Arguments& options, Graph graph, const Dataset& data, const CommonOptions& common) {
+  if (!options.plain) optimize_model(graph, options.device);
+  EvalOptions eval = options.eval;
+  eval.channels_last = !options.plain;
+  eval.device = options.device;
+  const char* unit = data.task() == Task::kNextToken ? "texts" : "images";
+  Progress progress(std::cerr, progress_style(common.silent()), "evaluating", unit);
+  eval.progress = [&](std::int64_t done, std::int64_t total) { progress.show(done, total); };
+  return evaluate(graph, data, eval);
+}
+
+void eval(const Arguments& options, const CommonOptions& common) {
   check_options(options);
-  Graph graph = load_model(options.model, options.import);
+  const Graph graph = load_model(options.model, options.import);
   if (graph.metadata.contains("quench.plan")) check_calibrated(graph);  // else it would pass for quantized
   const std::unique_ptr<Dataset> data = open_data(options.data, options.limit, graph);
-  const bool classify = data->task() == Task::kClassify;
-  QUENCH_CHECK(classify || (options.predictions.empty() && options.against.empty()),
-               "--predictions and --against are for labelled images");
+  check_task(options, graph, data->task());
   std::vector<Prediction> earlier;
   if (!options.against.empty()) earlier = read_predictions(options.against);
-  if (!options.plain) optimize_model(graph, options.device);
-  options.eval.channels_last = !options.plain;
-  options.eval.device = options.device;
-
-  EvalResult result;
-  {
-    Progress progress(std::cerr, progress_style(common.silent()), "evaluating", classify ? "images" : "texts");
-    options.eval.progress = [&](std::int64_t done, std::int64_t total) { progress.show(done, total); };
-    result = evaluate(graph, *data, options.eval);
-  }
+  const EvalResult result = evaluate_graph(options, graph, *data, common);
+  std::optional<PairedTest> agreement;
+  if (data->task() == Task::kNone && has_quantizers(graph))
+    agreement = compare_predictions(result.predictions,
+                                    evaluate_graph(options, without_quantizers(graph), *data, common).predictions);
   if (!options.predictions.empty()) write_predictions(options.predictions, result.predictions);
   PairedTest test;
   if (!options.against.empty()) test = compare_predictions(result.predictions, earlier);
   if (common.json) {
     Json object = json_of(result);
+    if (agreement) object["agreement"] = agreement_json(*agreement);
     if (!options.against.empty()) {
       object["against"] = Json::object({{"file", options.against}});
       object["against"].update(json_of(test));
@@ -77,6 +106,7 @@ void eval(Arguments options, const CommonOptions& common) {
     return;
   }
   print_result(result);
+  if (agreement) std::cout << agreement_text(*agreement) << "\n";
   if (!options.against.empty()) std::cout << "against " << options.against << ": " << paired_text(test) << "\n";
 }
 

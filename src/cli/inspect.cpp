@@ -37,10 +37,9 @@ std::string opsets_text(const Graph& graph) {
 // " (at N=1)" where the inputs have symbols.
 std::string at_dims(const Graph& graph, const DimBindings& dims) {
   std::string text;
-  for (const std::string& symbol : input_symbols(graph)) {
-    const auto given = dims.find(symbol);
-    text += concat(text.empty() ? " (at " : ", ", symbol, "=", given == dims.end() ? 1 : given->second);
-  }
+  for (const std::string& symbol : input_symbols(graph))
+    if (const auto chosen = dims.find(symbol); chosen != dims.end())
+      text += concat(text.empty() ? " (at " : ", ", symbol, "=", chosen->second);
   return text.empty() ? "" : text + ")";
 }
 
@@ -74,18 +73,25 @@ void print_nodes(const ModelSummary& summary) {
   std::cout << table_text(columns, rows) << "\n";
 }
 
-void print_totals(const Graph& graph, const ModelSummary& summary, const DimBindings& dims) {
+void print_totals(const Graph& graph, const ModelSummary& summary) {
   std::vector<std::string> ops;
   for (const auto& [op, count] : summary.op_counts) ops.push_back(concat(op, " ", count));
   std::cout << "nodes       " << summary.nodes.size() << ": " << joined(ops) << "\n"
             << "parameters  " << grouped(summary.parameters) << "\n"
             << "constants   " << size_text(summary.constant_bytes) << "\n"
-            << "MACs        " << grouped(summary.macs) << at_dims(graph, dims);
+            << "MACs        " << grouped(summary.macs) << at_dims(graph, summary.dims);
   if (summary.macs_unknown > 0) std::cout << ", without " << summary.macs_unknown << " nodes whose work is not known";
   std::cout << "\n";
   if (summary.unsupported.empty()) return;
   std::cout << "\nnot supported, marked (!): this model can be looked at but not run\n";
   for (const auto& [op, count] : summary.unsupported) std::cout << "  " << op << "  (" << count << " nodes)\n";
+}
+
+Json named_dims(const Graph& graph, const DimBindings& dims) {
+  Json object = Json::object();
+  for (const std::string& symbol : input_symbols(graph))
+    if (const auto chosen = dims.find(symbol); chosen != dims.end()) object[symbol] = chosen->second;
+  return object;
 }
 
 Json json_of(const std::vector<ValueSummary>& values) {
@@ -118,6 +124,7 @@ Json json_of(const Graph& graph, const ModelSummary& summary, bool cleaned) {
           {"constant_bytes", summary.constant_bytes},
           {"macs", summary.macs},
           {"macs_unknown", summary.macs_unknown},
+          {"dims", named_dims(graph, summary.dims)},
           {"ops", summary.op_counts},
           {"unsupported", summary.unsupported},
           {"nodes", nodes}};
@@ -155,7 +162,7 @@ void inspect(const Arguments& options, bool json) {
   }
   print_head(model.graph, summary);
   print_nodes(summary);
-  print_totals(model.graph, summary, options.dims);
+  print_totals(model.graph, summary);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ std::unique_ptr<Dataset> open_data(const std::string& text, std::int64_t limit, 
     QUENCH_CHECK(!spec.options.contains("limit"), "limit= in the data and --limit cannot be given together");
     spec.options["limit"] = std::to_string(limit);
   }
-  return open_dataset(spec, input_hint(graph));
+  return open_dataset(spec, graph);
 }
 
 }  // namespace quench

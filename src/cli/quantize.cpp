@@ -63,12 +63,11 @@ DatasetSpec limited(DatasetSpec spec, std::int64_t most) {
 
 JobDatasets open_datasets(const QuantizeJob& job, const Graph& graph) {
   const JobData& data = job.config.data;
-  const InputHint hint = input_hint(graph);
   JobDatasets opened;
-  if (data.calib) opened.calib = open_dataset(limited(*data.calib, job.config.calibration_samples), hint);
+  if (data.calib) opened.calib = open_dataset(limited(*data.calib, job.config.calibration_samples), graph);
   if (data.calib && job.profile_images > 0)
-    opened.profile = open_dataset(limited(*data.calib, job.profile_images), hint);
-  if (data.eval) opened.eval = open_dataset(*data.eval, hint);
+    opened.profile = open_dataset(limited(*data.calib, job.profile_images), graph);
+  if (data.eval) opened.eval = open_dataset(*data.eval, graph);
   return opened;
 }
 
@@ -93,7 +92,7 @@ void insert_plan(const QuantizeJob& job, const QuantPlan& plan, Graph& graph) {
 // As calibration does it: what memory holds, whatever batch the user names, so that the result does not depend on it. A
 // reference is re-created with its batches.
 std::int64_t items_at_once(const QuantizeJob& job, const Graph& graph, const Dataset* data) {
-  if (job.config.quant.parity || !data) return choose_batch(only_input(graph, "quantization"), job.batch);
+  if (job.config.quant.parity || !data) return choose_batch(graph, data, job.batch);
   return slice_size(without_quantizers(graph), *data);
 }
 

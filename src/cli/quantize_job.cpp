@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cli/load_model.h"
+#include "config/unused_keys.h"
 #include "core/atomic_file.h"
 #include "core/output_folder.h"
 #include "quench/deploy.h"
@@ -16,26 +17,10 @@ namespace fs = std::filesystem;
 namespace quench {
 namespace {
 
-const std::vector<std::string>& stage_names() {
-  static const std::vector<std::string> names = {"import",    "fuse",     "plan",    "smooth", "insert",
-                                                 "calibrate", "evaluate", "profile", "deploy"};
-  return names;
-}
-
-void check_stage(const std::string& name) {
-  const std::vector<std::string>& known = stage_names();
-  if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end())
-    fail_unknown_name("stage", name, known);
-}
-
 // Whether the stage comes to its turn.
 bool reaches(const QuantizeJob& job, const std::string& stage) {
   if (job.dry_run) return false;
-  if (job.stop_after.empty()) return true;
-  const auto place = [](const std::string& name) {
-    return std::find(stage_names().begin(), stage_names().end(), name) - stage_names().begin();
-  };
-  return place(stage) <= place(job.stop_after);
+  return job.stop_after.empty() || !comes_after(stage, job.stop_after);
 }
 
 void lay_options(const QuantizeArguments& arguments, JobConfig& config) {
@@ -111,11 +96,24 @@ void check_deploy(const QuantizeJob& job) {
                "' is there already; it is replaced with --force only");
 }
 
+void check_stages(const QuantizeJob& job) {
+  for (const std::string& stage : {job.stop_after, job.dump_after})
+    if (!stage.empty()) check_stage(stage);
+  QUENCH_CHECK(!job.dry_run || job.stop_after.empty() || !comes_after("plan", job.stop_after),
+               "--dry-run prints the plan, but --stop-after ", job.stop_after,
+               " ends before it: leave one of them out");
+}
+
+std::string stage_list() {
+  std::string list;
+  for (const std::string& name : quantize_stages()) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
 void check(const QuantizeJob& job) {
   const JobConfig& config = job.config;
   check_device(job.device);
-  check_stage(job.stop_after);
-  check_stage(job.dump_after);
+  check_stages(job);
   refuse_unbuilt(config, JobStage::kQuantize);
   refuse_unbuilt(config, JobStage::kReconstruct);
   QUENCH_CHECK(!config.model.empty(), "no model: name it on the command line or as 'model' in the config");
@@ -163,8 +161,7 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
   command.add_flag("--force", arguments.force, "replace files that are in the way, whoever wrote them");
   command.add_flag("--no-deploy", arguments.no_deploy, "do not write the target's files (into DIR/deploy)");
   command.add_flag("--dry-run", arguments.dry_run, "print plan, sizes and memory need; no work, no files");
-  command.add_option("--stop-after", arguments.stop_after, "the last stage: import, fuse, plan, insert, calibrate ...")
-      ->type_name("STAGE");
+  command.add_option("--stop-after", arguments.stop_after, "the last stage: " + stage_list())->type_name("STAGE");
   command.add_option("--dump-after", arguments.dump_after, "write the graph's text form behind this stage")
       ->type_name("STAGE");
   command.add_flag("--time", arguments.time, "time and memory of each stage on stderr as it ends");
@@ -205,6 +202,7 @@ QuantizeJob job_of(const QuantizeArguments& arguments) {
   job.profile_images = arguments.profile_images;
   job.workers = job.config.calibration.workers;
   job.name = fs::path(job.config.model).stem().string();
+  for (std::string& unused : unused_keys(job.config)) job.config.notes.push_back(std::move(unused));
   check(job);
   return job;
 }

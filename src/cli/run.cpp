@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/load_model.h"
 #include "core/atomic_file.h"
+#include "data/feed.h"
 #include "data/random_inputs.h"
 #include "quench/error.h"
 #include "quench/executor.h"
@@ -50,8 +51,7 @@ NamedValues inputs_for(const Graph& graph, const Options& options) {
 }
 
 std::vector<std::string> outputs_of(const Graph& graph, const Options& options) {
-  std::vector<std::string> names;
-  for (const Value* output : graph.outputs()) names.push_back(output->name());
+  std::vector<std::string> names = output_names(graph);
   for (const std::string& name : options.fetch) {
     graph.value(name);  // throws with the nearest name
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);

@@ -5,11 +5,20 @@
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
+#include <optional>
 
 namespace quench {
 namespace {
 
-// Levenshtein distance, case ignored.
+// What two spellings of one name share: case, '_' and '-' say nothing.
+std::string plain(const std::string& name) {
+  std::string text;
+  for (const unsigned char c : name)
+    if (c != '_' && c != '-' && c != ' ') text += static_cast<char>(std::tolower(c));
+  return text;
+}
+
+// Levenshtein distance.
 std::size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -17,9 +26,7 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
     std::size_t diagonal = row[0];
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const bool same =
-          std::tolower(static_cast<unsigned char>(a[i - 1])) == std::tolower(static_cast<unsigned char>(b[j - 1]));
-      const std::size_t substituted = diagonal + (same ? 0 : 1);
+      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
       diagonal = row[j];
       row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
     }
@@ -27,23 +34,45 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
+// "onnxrt" of "onnxruntime": its letters in their order, the first one first.
+bool abbreviates(const std::string& name, const std::string& candidate) {
+  if (name.empty() || candidate.empty() || name[0] != candidate[0]) return false;
+  std::size_t at = 0;
+  for (const char c : candidate) at += at < name.size() && name[at] == c ? 1 : 0;
+  return at == name.size();
+}
+
+// How far a candidate is from what was written; less is nearer, nothing where it is not near. Mistyped comes before cut
+// short or cut out, that before abbreviated.
+std::optional<std::size_t> distance_of(const std::string& name, const std::string& candidate) {
+  constexpr std::size_t kPart = 1000, kAbbreviation = 2000, kShortestPart = 3;
+  const std::size_t distance = edit_distance(name, candidate);
+  const std::size_t mistyped = name.size() < kShortestPart + 1 ? 1 : std::max<std::size_t>(2, name.size() / 3);
+  if (distance <= mistyped) return distance;
+  if (name.size() < kShortestPart) return std::nullopt;
+  const bool is_part = candidate.find(name) != std::string::npos ||
+                       (candidate.size() > kShortestPart && name.find(candidate) != std::string::npos);
+  if (is_part) return kPart + distance;
+  if (abbreviates(name, candidate)) return kAbbreviation + distance;
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string nearest_name(const std::string& name, const std::vector<std::string>& candidates) {
   std::string best;
-  std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
+  std::optional<std::size_t> least;
   for (const std::string& candidate : candidates) {
-    const std::size_t distance = edit_distance(name, candidate);
-    if (distance < best_distance) {
-      best = candidate;
-      best_distance = distance;
-    }
+    const std::optional<std::size_t> distance = distance_of(plain(name), plain(candidate));
+    if (!distance || (least && *distance >= *least)) continue;
+    best = candidate;
+    least = distance;
   }
   return best;
 }
 
 void fail_unknown_name(const char* kind, const std::string& name, const std::vector<std::string>& known) {
-  constexpr std::size_t kListed = 20;
+  constexpr std::size_t kListed = 40;
   std::string message = concat("unknown ", kind, " '", name, "'");
   const std::string nearest = nearest_name(name, known);
   if (!nearest.empty()) message += concat("; did you mean '", nearest, "'?");

@@ -1,24 +1,31 @@
-// Batches as a model takes them: evaluation and calibration feed it the same way.
+// How many items a model takes at once: as its inputs say, as was asked, or as usual.
 #pragma once
 
 #include <cstdint>
 
+#include "quench/data.h"
 #include "quench/graph.h"
 
 namespace quench {
 
-// The only input of the graph; throws, with what wants it ("evaluation"), where there are more or no output.
-const Value& only_input(const Graph& graph, const char* who);
+constexpr std::int64_t kDefaultBatch = 32;
 
-constexpr std::int64_t kDefaultBatch = 32;  // where neither user nor model says
+// The first item that can be read, by the names of the inputs, without what is shared or fed back; empty where none
+// can.
+NamedValues first_item(const Graph& graph, const Dataset& data);
 
-std::int64_t fixed_batch(const Value& input);  // -1 where the model takes any
+// The first dim of an input where it is a number, else -1.
+std::int64_t first_dim(const Value& input);
 
-// What was asked for (0: the model's own where it is fixed, else 32); throws where the model is fixed at another.
-std::int64_t choose_batch(const Value& input, std::int64_t asked);
+// The dim that counts items: the first of an input that leaves it open, else of the first input that has one.
+Dim batch_dim(const Graph& graph);
 
-// A model with a fixed batch gets a full last one: its last item repeated.
-at::Tensor fill_up(const Value& input, const at::Tensor& items, std::int64_t batch);
-at::Tensor fill_to(const at::Tensor& items, std::int64_t batch);  // whatever the model takes
+// The batch that the graph's inputs fix, or -1 where they take any. With data, one where an item is a whole input
+// (which has no axis for a batch), and inputs that are the same for all items do not count.
+std::int64_t fixed_batch(const Graph& graph, const Dataset* data = nullptr);
+
+// What was asked for; 0: the graph's own where it is fixed, else `otherwise`. Throws where it is fixed at another.
+std::int64_t choose_batch(const Graph& graph, const Dataset* data, std::int64_t asked,
+                          std::int64_t otherwise = kDefaultBatch);
 
 }  // namespace quench

@@ -1,56 +1,40 @@
-// npz: arrays that are ready for the model, item by item along dimension 0. The array 'input' or 'x' is
-// the input, 'labels' or 'y' (optional) the labels.
-#include "quench/npz.h"
-
+// npz: arrays that are ready for the model. Of a file, one array per input with the items along its first axis; of a
+// folder, one file per item. The array 'labels' or 'y' (optional) holds the labels.
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "data/normalize.h"
+#include "data/npz_arrays.h"
 #include "graph/tensor_types.h"
 
 namespace quench {
 namespace {
 
-using Arrays = std::map<std::string, RtValue>;
+namespace fs = std::filesystem;
 
-std::string names_of(const Arrays& arrays) {
-  std::string list;
-  for (const auto& [name, value] : arrays) list += (list.empty() ? "'" : ", '") + name + "'";
-  return list;
-}
-
-// The array that option `key` names, else the first of the usual names; null when there is none.
-const RtValue* find_array(const Arrays& arrays, const DatasetSpec& spec, const char* key,
-                          const std::vector<std::string>& usual) {
-  if (const auto name = text_option(spec, key)) {
-    const auto at = arrays.find(*name);
-    QUENCH_CHECK(at != arrays.end(), "there is no array '", *name, "' (", key, "=); it holds ", names_of(arrays));
-    return &at->second;
-  }
-  for (const std::string& name : usual) {
-    if (const auto at = arrays.find(name); at != arrays.end()) return &at->second;
-  }
-  return nullptr;
-}
-
-class Npz : public Dataset {
+class NpzFile : public Dataset {
  public:
-  Npz(const DatasetSpec& spec, const InputHint& hint) {
-    const Arrays arrays = read_npz(spec.path);
-    const RtValue* input = find_array(arrays, spec, "input", {"input", "x", "array"});
-    QUENCH_CHECK(input != nullptr, "there is no array 'input' or 'x'; it holds ", names_of(arrays),
-                 "; name the one with input=NAME");
-    inputs_ = *input;
-    const at::Tensor& tensor = inputs_.tensor();
-    QUENCH_CHECK(tensor.dim() > 0 && tensor.size(0) > 0, "the input array has no items: its shape is ",
-                 text_of(dims_of(tensor)));
-    if (tensor.dim() == 4) check_image_shape("its items", {tensor.size(1), tensor.size(2), tensor.size(3)}, hint);
-    if (const RtValue* labels = find_array(arrays, spec, "labels", {"labels", "y"})) read_labels(*labels);
+  NpzFile(const DatasetSpec& spec, const InputHint& hint) {
+    const NamedValues arrays = read_npz(spec.path), inputs = input_arrays(arrays, spec, hint);
+    arrays_ = item_arrays(inputs, shared_option(spec));
+    QUENCH_CHECK(!arrays_.items.empty(), "there is no array with items along its first axis; it holds ",
+                 names_of(arrays));
+    QUENCH_CHECK(size() > 0, "the array '", arrays_.items.begin()->first, "' has no items: its shape is ",
+                 text_of(dims_of(arrays_.items.begin()->second.tensor())));
+    const at::Tensor& first = arrays_.items.begin()->second.tensor();
+    if (inputs.size() == 1 && first.dim() == 4)
+      check_image_shape("its items", {first.size(1), first.size(2), first.size(3)}, hint);
+    const std::string labels = label_array(arrays, spec, hint);
+    if (!labels.empty()) read_labels(arrays.at(labels));
   }
-  std::int64_t size() const override { return inputs_.tensor().size(0); }
+  std::int64_t size() const override { return arrays_.size(); }
   Task task() const override { return labels_.empty() ? Task::kNone : Task::kClassify; }
+  NamedValues shared() const override { return arrays_.shared; }
   Sample get(std::int64_t index) const override {
     const std::int64_t label = labels_.empty() ? -1 : labels_[static_cast<std::size_t>(index)];
-    return {RtValue(inputs_.tensor().select(0, index), inputs_.dtype()), label, std::to_string(index)};
+    return {arrays_.item(index), label, std::to_string(index)};
   }
 
  private:
@@ -61,17 +45,58 @@ class Npz : public Dataset {
     labels_ = integers_of(tensor);
   }
 
-  RtValue inputs_;
+  ItemArrays arrays_;
   std::vector<std::int64_t> labels_;
 };
 
+std::vector<std::string> files_of(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".npz" || entry.path().extension() == ".npy")
+      files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// One file per item: its arrays are what each input takes for it.
+class NpzFolder : public Dataset {
+ public:
+  NpzFolder(const DatasetSpec& spec, const InputHint& hint) : spec_(spec), hint_(hint), files_(files_of(spec.path)) {
+    QUENCH_CHECK(!files_.empty(), "there is no .npz or .npy file in the folder");
+    labelled_ = get(0).label >= 0;
+  }
+  std::int64_t size() const override { return static_cast<std::int64_t>(files_.size()); }
+  Task task() const override { return labelled_ ? Task::kClassify : Task::kNone; }
+  Sample get(std::int64_t index) const override {
+    const std::string& file = files_[static_cast<std::size_t>(index)];
+    const NamedValues arrays = read_npz(file);
+    Sample sample{input_arrays(arrays, spec_, hint_), -1, fs::path(file).filename().string()};
+    const std::string labels = label_array(arrays, spec_, hint_);
+    if (labels.empty()) return sample;
+    const RtValue& label = arrays.at(labels);
+    QUENCH_CHECK(is_integer(label.dtype()) && label.tensor().numel() == 1, "the label in '", file, "' is ",
+                 label.type().text(), ", not one integer");
+    sample.label = integers_of(label.tensor())[0];
+    return sample;
+  }
+
+ private:
+  DatasetSpec spec_;
+  InputHint hint_;
+  std::vector<std::string> files_;
+  bool labelled_ = false;
+};
+
 std::unique_ptr<Dataset> open_npz(const DatasetSpec& spec, const InputHint& hint) {
-  return std::make_unique<Npz>(spec, hint);
+  if (fs::is_directory(spec.path)) return std::make_unique<NpzFolder>(spec, hint);
+  return std::make_unique<NpzFile>(spec, hint);
 }
 
 }  // namespace
 
-QUENCH_REGISTER_DATASET("npz", open_npz, "NumPy arrays ready for the model: 'input' or 'x', and 'labels' or 'y'",
+QUENCH_REGISTER_DATASET("npz", open_npz,
+                        "NumPy arrays ready for the model: a file with one array per input, or a folder with one file "
+                        "per item",
                         "input", "labels")
 
 }  // namespace quench

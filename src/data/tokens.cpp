@@ -1,5 +1,5 @@
 // tokens: texts as little-endian uint16 token ids. With bos= a text begins at each such token; without, the
-// file is one text, cut into pieces of len= tokens.
+// file is one text, cut into pieces of len= tokens. mask= adds a second input: 1 where a token is real.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -48,7 +48,13 @@ struct Text {
 class Tokens : public Dataset {
  public:
   Tokens(const DatasetSpec& spec, const InputHint& hint)
-      : tokens_(read_tokens(spec.path)), length_(length_of(spec, hint)), pad_(id_option(spec, "pad", 0)) {
+      : tokens_(read_tokens(spec.path)),
+        length_(length_of(spec, hint)),
+        pad_(id_option(spec, "pad", 0)),
+        ids_name_(text_option(spec, "ids").value_or("")),
+        mask_name_(text_option(spec, "mask").value_or("")) {
+    QUENCH_CHECK(mask_name_.empty() || !ids_name_.empty(), "mask=", mask_name_,
+                 " makes a second input: name that of the tokens with ids=NAME");
     const auto count = static_cast<std::int64_t>(tokens_.size());
     const std::int64_t bos = id_option(spec, "bos", -1);
     QUENCH_CHECK(bos < 0 || tokens_[0] == bos, "'", spec.path, "' does not begin with token bos=", bos, " but with ",
@@ -63,19 +69,23 @@ class Tokens : public Dataset {
   std::int64_t size() const override { return static_cast<std::int64_t>(texts_.size()); }
   Task task() const override { return Task::kNextToken; }
   std::int64_t pad_token() const override { return pad_; }
+  std::string token_input() const override { return ids_name_; }
   Sample get(std::int64_t index) const override {
     const Text& text = texts_[static_cast<std::size_t>(index)];
     at::Tensor ids = at::empty({length_}, at::kLong);
     auto* to = ids.mutable_data_ptr<std::int64_t>();
     std::copy_n(tokens_.begin() + text.begin, text.length, to);
     std::fill(to + text.length, to + length_, pad_);
-    return {ids, -1, std::to_string(index), text.length};
+    NamedValues inputs = {{ids_name_, ids}};
+    if (!mask_name_.empty()) inputs[mask_name_] = at::arange(length_).lt(text.length).to(at::kLong);
+    return {inputs, -1, std::to_string(index), text.length};
   }
 
  private:
   std::vector<std::uint16_t> tokens_;
   std::int64_t length_;
   std::int64_t pad_;
+  std::string ids_name_, mask_name_;
   std::vector<Text> texts_;
 };
 
@@ -86,6 +96,6 @@ std::unique_ptr<Dataset> open_tokens(const DatasetSpec& spec, const InputHint& h
 }  // namespace
 
 QUENCH_REGISTER_DATASET("tokens", open_tokens, "texts as 16-bit token ids, scored by next-token perplexity", "bos",
-                        "len", "pad")
+                        "len", "pad", "ids", "mask")
 
 }  // namespace quench

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "data/top_classes.h"
 #include "deploy/quantized.h"
 #include "quench/error.h"
 
@@ -103,7 +104,7 @@ void OutputComparison::add(const at::Tensor& found, const at::Tensor& simulated)
   sum_ += apart.sum().item<double>();
   count_ += apart.numel();
   if (b.size(1) < 2) return;
-  const at::Tensor changed = a.argmax(1).ne(b.argmax(1));
+  const at::Tensor changed = top_class(a).ne(top_class(b));
   result_.changed += changed.sum().item<std::int64_t>();
   append(leads_, leads_of(b).masked_select(changed));
 }

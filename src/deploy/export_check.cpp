@@ -66,8 +66,7 @@ void expect(bool holds, const Parts&... parts) {
 class ExportCheck {
  public:
   ExportCheck(const Graph& ready, const Dataset* data)
-      : ready_(ready),
-        samples_(data && ready.inputs().size() == 1 ? first_inputs(ready, *data) : runnable_inputs(ready)) {}
+      : ready_(ready), samples_(data ? first_inputs(ready, *data) : runnable_inputs(ready)) {}
 
   bool can_run() const { return !samples_.empty(); }
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "data/batch_size.h"
+#include "data/feed.h"
 #include "deploy/quantized.h"
 #include "graph/tensor_types.h"
 #include "quench/error.h"
@@ -81,14 +81,14 @@ bool knows_all_sizes(const Graph& graph) {
 }  // namespace
 
 std::vector<NamedValues> first_inputs(const Graph& graph, const Dataset& data) {
-  const Value& input = only_input(graph, "deployment");
-  LoadOptions load;
-  load.batch_size = fixed_batch(input) > 0 ? fixed_batch(input) : kItems;
-  load.skip_broken = true;
-  const std::optional<Batch> batch = Loader(data, load).next();
+  FeedOptions how;
+  how.otherwise = kItems;
+  how.skip_broken = true;
+  how.total = kItems;
+  Feed feed(graph, data, how);
+  std::optional<Fed> batch = feed.next();
   if (!batch) return {};
-  const at::Tensor items = fill_up(input, batch->inputs.tensor(), load.batch_size);
-  return {{{input.name(), RtValue(items, batch->inputs.dtype())}}};
+  return {std::move(batch->inputs)};
 }
 
 std::vector<NamedValues> runnable_inputs(const Graph& graph) {

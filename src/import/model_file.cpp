@@ -30,15 +30,24 @@ bool is_torch_export(const std::string& path) {
   return false;
 }
 
+void check_no_shapes(const std::string& path, const ImportOptions& options) {
+  QUENCH_CHECK(options.inputs.empty(), "the shapes of inputs (--input-shape, or 'input_shape' of a config) are for ",
+               "TorchScript files; ", path, " says them itself: leave them out");
+}
+
 Graph import_zip(const std::string& path, const ImportOptions& options) {
   const bool is_pt2 = with_context([&] { return "while importing " + path; }, [&] { return is_torch_export(path); });
-  return is_pt2 ? import_pt2(path, options) : import_torchscript(path, options);
+  if (!is_pt2) return import_torchscript(path, options);
+  check_no_shapes(path, options);
+  return import_pt2(path, options);
 }
 
 }  // namespace
 
 Graph import_model(const std::string& path, const ImportOptions& options) {
-  return is_zip(path) ? import_zip(path, options) : import_onnx(path, options);
+  if (is_zip(path)) return import_zip(path, options);
+  check_no_shapes(path, options);
+  return import_onnx(path, options);
 }
 
 }  // namespace quench

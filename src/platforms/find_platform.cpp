@@ -16,12 +16,15 @@ std::string lower(std::string text) {
 
 std::string platform_name(const std::string& name_or_alias) {
   const std::string wanted = lower(name_or_alias);
+  std::vector<std::string> known = PlatformRegistry::instance().names();
   for (const auto& [name, entry] : PlatformRegistry::instance().entries()) {
     if (name == wanted) return name;
-    for (const std::string& alias : entry.item.aliases)
+    for (const std::string& alias : entry.item.aliases) {
       if (lower(alias) == wanted) return name;
+      if (lower(alias) != name) known.push_back(alias);
+    }
   }
-  fail_unknown_name(Platform::kKind, name_or_alias, PlatformRegistry::instance().names());
+  fail_unknown_name(Platform::kKind, name_or_alias, known);
 }
 
 const Platform& find_platform(const std::string& name) { return PlatformRegistry::instance().get(platform_name(name)); }

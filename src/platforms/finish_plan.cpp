@@ -1,6 +1,7 @@
 // The second half of a plan: who shares with whom, the user's settings, the platform's last word, biases, checks.
 #include <algorithm>
 
+#include "platforms/bodies.h"
 #include "platforms/match.h"
 #include "platforms/settings.h"
 #include "platforms/whole_outputs.h"
@@ -304,7 +305,9 @@ QuantPlan make_plan(const Graph& graph, const QuantConfig& config) {
   PlanBuilder builder(graph, config.platform, config);
   with_context([&] { return concat("while planning for platform '", platform_name(config.platform), "'"); },
                [&] { find_platform(config.platform).annotate(builder); });
-  return builder.finish();
+  QuantPlan plan = builder.finish();
+  for (PlanSkip& skip : layers_in_bodies(graph)) plan.skipped.push_back(std::move(skip));
+  return plan;
 }
 
 }  // namespace quench

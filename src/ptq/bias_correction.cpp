@@ -10,7 +10,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "data/batch_size.h"
+#include "data/feed.h"
 #include "ptq/correcting.h"
 #include "ptq/counted_batch.h"
 #include "ptq/layer_bias.h"
@@ -40,6 +40,14 @@ CorrectedLayer record_of(const Node& layer, const at::Tensor& shift, double devi
 
 namespace {
 
+FeedOptions feed_options(const BiasCorrectionOptions& options) {
+  FeedOptions how;
+  how.batch = options.batch;
+  how.workers = options.workers;
+  how.skip_broken = options.skip_broken;
+  return how;
+}
+
 // The mean of what each layer reads, gathered on the float network: E[x], with a batch dimension of one.
 class InputMeans {
  public:
@@ -62,9 +70,9 @@ class InputMeans {
     const Value& x = *layer.input(0);
     const Sum& sum = sums_.at(x.name());
     const at::Tensor mean = (sum.total / sum.rows).to(at::kFloat).unsqueeze(0);
-    if (fixed_batch(x) <= 0) return mean;
+    if (first_dim(x) <= 0) return mean;
     std::vector<std::int64_t> sizes = mean.sizes().vec();
-    sizes[0] = fixed_batch(x);
+    sizes[0] = first_dim(x);
     return mean.expand(sizes).contiguous();
   }
 
@@ -87,24 +95,20 @@ class InputMeans {
 };
 
 std::int64_t gather(const Graph& plain, const Dataset& data, const BiasCorrectionOptions& options, InputMeans& means) {
-  LoadOptions load;
-  const Value& input = only_input(plain, "bias correction");
-  load.batch_size = choose_batch(input, options.batch);
-  load.workers = options.workers;
-  load.skip_broken = options.skip_broken;
-  Loader loader(data, load);
+  Feed feed(plain, data, feed_options(options));
+  const std::vector<std::string> outputs = output_names(plain);
   Executor executor(plain);
   means.attach(executor);
-  const std::int64_t total = options.images > 0 ? std::min(options.images, loader.size()) : loader.size();
+  const std::int64_t total = options.images > 0 ? std::min(options.images, feed.size()) : feed.size();
   std::int64_t done = 0;
   while (done < total) {
-    const std::optional<Batch> batch = loader.next();
+    const std::optional<Fed> batch = feed.next();
     if (!batch) break;
-    for (const CountedBatch& part : counted(input, *batch, load.batch_size)) {
+    for (const CountedBatch& part : counted(plain, *batch)) {
       means.count_as(part.weight);
-      executor.run({part.inputs});
+      executor.run(part.inputs, outputs);
     }
-    done += static_cast<std::int64_t>(batch->indices.size());
+    done += batch->items;
     if (options.progress) options.progress(done, total);
   }
   QUENCH_CHECK(done > 0, "the data is empty: bias correction needs at least one item");

@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "data/batch_size.h"
+#include "data/feed.h"
 #include "quench/error.h"
 #include "quench/executor.h"
 
@@ -37,16 +37,15 @@ std::map<std::string, at::Tensor> channel_ranges(const Graph& graph, const Datas
   Ranges ranges;
   Executor executor(graph);
   for (const auto& [name, axis] : options.axes) watch(executor, name, axis, ranges);
-  const Value& input = only_input(graph, "equalization");
-  LoadOptions load;
-  load.batch_size = options.batch;
-  Loader loader(data, load);
+  FeedOptions how;
+  how.batch = options.batch;
+  Feed feed(graph, data, how);
+  const std::vector<std::string> outputs = output_names(graph);
   for (std::int64_t seen = 0; options.images == 0 || seen < options.images;) {
-    const std::optional<Batch> items = loader.next();
+    const std::optional<Fed> items = feed.next();
     if (!items) break;
-    // Copies that fill up a batch change no range.
-    executor.run({RtValue(fill_up(input, items->inputs.tensor(), options.batch), items->inputs.dtype())});
-    seen += static_cast<std::int64_t>(items->indices.size());
+    executor.run(items->inputs, outputs);  // copies that fill up a batch change no range
+    seen += items->items;
   }
   QUENCH_CHECK(ranges.size() == options.axes.size(), "the data is empty: equalization needs at least one item");
   for (const auto& [name, range] : ranges)

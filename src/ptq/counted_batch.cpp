@@ -2,19 +2,28 @@
 
 #include <ATen/ATen.h>
 
-#include "data/batch_size.h"
-
 namespace quench {
+namespace {
 
-std::vector<CountedBatch> counted(const Value& input, const Batch& batch, std::int64_t size) {
-  const at::Tensor items = batch.inputs.tensor(), fed = fill_up(input, items, size);
-  std::vector<CountedBatch> batches = {{RtValue(fed, batch.inputs.dtype()), 1.0}};
-  const std::int64_t copies = fed.size(0) - items.size(0);
-  if (copies > 0) {
-    const at::Tensor last = fill_up(input, items.narrow(0, items.size(0) - 1, 1), size);
+Batch last_item(const Batch& batch) {
+  Batch last;
+  last.shared = batch.shared;
+  last.indices = {batch.indices.back()};
+  NamedValues inputs;
+  for (const auto& [name, value] : batch.inputs.values())
+    inputs[name] = RtValue(value.tensor().narrow(0, value.tensor().size(0) - 1, 1), value.dtype());
+  last.inputs = inputs;
+  return last;
+}
+
+}  // namespace
+
+std::vector<CountedBatch> counted(const Graph& graph, const Fed& fed) {
+  std::vector<CountedBatch> batches = {{fed.inputs, 1.0}};
+  const std::int64_t copies = fed.rows - fed.items;
+  if (copies > 0)
     batches.push_back(
-        {RtValue(last, batch.inputs.dtype()), -static_cast<double>(copies) / static_cast<double>(last.size(0))});
-  }
+        {bind_inputs(graph, last_item(fed.batch)), -static_cast<double>(copies) / static_cast<double>(fed.rows)});
   return batches;
 }
 

@@ -3,19 +3,18 @@
 
 #include <vector>
 
-#include "quench/data.h"
-#include "quench/graph.h"
+#include "data/feed.h"
 
 namespace quench {
 
 struct CountedBatch {
-  RtValue inputs;
+  NamedValues inputs;   // of the graph
   double weight = 1.0;  // of every sum over what the network makes of it
 };
 
-// `batch` as the graph takes it. A last batch that had to be filled up with copies of its last item comes with a
+// `fed` as the graph takes it. A last batch that had to be filled up with copies of its last item comes with a
 // second one, of that item alone, whose negative weight takes the copies out of all sums again: that holds wherever the
 // network puts its items, as long as it computes each by itself.
-std::vector<CountedBatch> counted(const Value& input, const Batch& batch, std::int64_t size);
+std::vector<CountedBatch> counted(const Graph& graph, const Fed& fed);
 
 }  // namespace quench

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "data/batch_size.h"
+#include "data/feed.h"
 #include "graph/tensor_types.h"
 #include "quench/error.h"
 #include "quench/executor.h"
@@ -49,14 +49,13 @@ std::vector<RtValue> check_inputs(const Graph& graph, const Dataset* data) {
     for (const Value* input : graph.inputs()) inputs.emplace_back(random_input(*input), input->dtype());
     return inputs;
   }
-  const Value& input = only_input(graph, "equalization");
-  LoadOptions load;
-  load.batch_size = fixed_batch(input) > 0 ? fixed_batch(input) : kImages;
-  load.workers = 0;
-  Loader loader(*data, load);
-  const std::optional<Batch> items = loader.next();
+  FeedOptions how;
+  how.otherwise = kImages;
+  how.workers = 0;
+  Feed feed(graph, *data, how);
+  const std::optional<Fed> items = feed.next();
   QUENCH_CHECK(items, "the data is empty: equalization needs at least one item");
-  inputs.emplace_back(fill_up(input, items->inputs.tensor(), load.batch_size), items->inputs.dtype());
+  for (const Value* input : graph.inputs()) inputs.push_back(items->inputs.at(input->name()));
   return inputs;
 }
 

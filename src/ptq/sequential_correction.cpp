@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 
-#include "data/batch_size.h"
 #include "ptq/correcting.h"
 #include "ptq/counted_batch.h"
 #include "ptq/layer_bias.h"
@@ -46,22 +45,18 @@ class Moments {
 
 std::vector<CountedBatch> load_all(const Graph& graph, const Dataset& data, const BiasCorrectionOptions& options,
                                    BiasCorrectionRecord& record) {
-  const Value& input = only_input(graph, "bias correction");
-  LoadOptions load;
-  load.batch_size = choose_batch(input, options.batch);
-  load.workers = options.workers;
-  load.skip_broken = options.skip_broken;
-  Loader loader(data, load);
-  const std::int64_t wanted = options.images > 0 ? options.images : kImages;
+  Graph plain(graph);
+  disable_all(plain);  // recurrent states are the float network's
+  FeedOptions how;
+  how.batch = options.batch;
+  how.workers = options.workers;
+  how.skip_broken = options.skip_broken;
+  how.total = options.images > 0 ? options.images : kImages;
+  Feed feed(plain, data, how);
   std::vector<CountedBatch> parts;
-  while (record.images < wanted) {
-    std::optional<Batch> batch = loader.next();
-    if (!batch) break;
-    const std::int64_t taken =
-        std::min<std::int64_t>(wanted - record.images, static_cast<std::int64_t>(batch->indices.size()));
-    batch->inputs = RtValue(batch->inputs.tensor().narrow(0, 0, taken), batch->inputs.dtype());
-    for (CountedBatch& part : counted(input, *batch, load.batch_size)) parts.push_back(std::move(part));
-    record.images += taken;
+  while (const std::optional<Fed> batch = feed.next()) {
+    for (CountedBatch& part : counted(plain, *batch)) parts.push_back(std::move(part));
+    record.images += batch->items;
   }
   QUENCH_CHECK(record.images > 0, "the data is empty: bias correction needs at least one item");
   return parts;
@@ -81,7 +76,7 @@ std::map<std::string, Moments> float_moments(const Graph& graph, const std::vect
     });
   for (const CountedBatch& part : parts) {
     weight = part.weight;
-    executor.run({part.inputs});
+    executor.run(part.inputs, output_names(plain));
   }
   return moments;
 }
@@ -126,7 +121,7 @@ void correct_sequentially(Graph& graph, const std::vector<Node*>& layers, const 
   const std::vector<std::vector<std::string>> alive = alive_behind(measured, layers);
   Executor executor(measured);
   std::vector<NamedValues> held;
-  for (const CountedBatch& part : parts) held.push_back({{measured.inputs()[0]->name(), part.inputs}});
+  for (const CountedBatch& part : parts) held.push_back(part.inputs);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const std::string output = layers[i]->output().name();
     std::vector<std::string> fetched = alive[i];

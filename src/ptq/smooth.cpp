@@ -17,7 +17,7 @@
 
 #include <algorithm>
 
-#include "data/batch_size.h"
+#include "data/feed.h"
 #include "kernels/affine.h"
 #include "ptq/smooth_site.h"
 #include "quench/error.h"
@@ -61,15 +61,15 @@ std::vector<Seen> look_at(const Graph& graph, const std::vector<SmoothSite>& sit
       all[i].add(result.tensor(), std::max<std::int64_t>(options.rows / images, 1));
       return Next::kContinue;
     });
-  LoadOptions load;
-  const Value& input = only_input(graph, "smoothing");
-  load.batch_size = std::max<std::int64_t>(fixed_batch(input), 1);
-  Loader loader(data, load);
+  FeedOptions how;
+  how.otherwise = 1;
+  Feed feed(graph, data, how);
+  const std::vector<std::string> outputs = output_names(graph);
   for (std::int64_t done = 0; done < images;) {
-    const std::optional<Batch> batch = loader.next();
+    const std::optional<Fed> batch = feed.next();
     if (!batch) break;
-    executor.run({RtValue(fill_up(input, batch->inputs.tensor(), load.batch_size), batch->inputs.dtype())});
-    done += static_cast<std::int64_t>(batch->indices.size());
+    executor.run(batch->inputs, outputs);
+    done += batch->items;
     if (options.progress) options.progress(done, images);
   }
   return all;

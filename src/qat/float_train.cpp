@@ -9,6 +9,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "data/top_classes.h"
 #include "qat/augment.h"
 #include "quench/state_dict.h"
 #include "quench/zoo_net.h"
@@ -164,7 +165,7 @@ Accuracy evaluate_float(ZooNet& net, const Dataset& dataset, std::int64_t batch_
   Loader loader(dataset, LoadOptions{.batch_size = batch_size});
   while (auto batch = loader.next()) {
     const at::Tensor logits = net.forward(batch->inputs.tensor().contiguous(at::MemoryFormat::ChannelsLast));
-    result.correct += logits.argmax(1).eq(labels_of(*batch)).sum().item<std::int64_t>();
+    result.correct += top_class(logits).eq(labels_of(*batch)).sum().item<std::int64_t>();
     result.images += logits.size(0);
   }
   net.train(was_training);

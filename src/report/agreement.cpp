@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "data/batch_size.h"
+#include "data/feed.h"
 #include "quench/error.h"
 #include "quench/evaluate.h"
 #include "quench/executor.h"
@@ -51,12 +51,11 @@ bool AgreementRecord::fallen_apart() const {
 AgreementRecord agreement(const Graph& plain, const Graph& quantized, const Dataset& data,
                           const AgreementOptions& options) {
   const c10::AutoGradMode no_grad(false);
-  const Value& input = only_input(quantized, "comparing with float");
-  LoadOptions load;
-  load.batch_size = fixed_batch(input) > 0 ? fixed_batch(input) : kBatch;
-  load.workers = options.workers;
-  load.skip_broken = options.skip_broken;
-  Loader loader(data, load);
+  FeedOptions how;
+  how.otherwise = kBatch;
+  how.workers = options.workers;
+  how.skip_broken = options.skip_broken;
+  Feed feed(plain, data, how);
   ExecOptions exec;
   exec.device = options.device;
   exec.channels_last = true;
@@ -64,16 +63,16 @@ AgreementRecord agreement(const Graph& plain, const Graph& quantized, const Data
   AgreementRecord record;
   Powers powers;
   while (record.items < options.items) {
-    const std::optional<Batch> batch = loader.next();
+    const std::optional<Fed> batch = feed.next();
     if (!batch) break;
-    const at::Tensor items = batch->inputs.tensor(), fed = fill_up(input, items, load.batch_size);
     const auto output = [&](Executor& executor) {
-      const RtValue value = executor.run({RtValue(fed, batch->inputs.dtype())})[0];
+      const std::string name = executor.graph().outputs()[0]->name();
+      const RtValue value = executor.run(batch->inputs, {name}).at(name);
       QUENCH_CHECK(value.is_tensor(), "the first output is no tensor: nothing to compare");
-      return real(value.tensor(), fed.size(0), items.size(0)).cpu();
+      return real(value.tensor(), batch->rows, batch->items).cpu();
     };
     add(output(first), output(second), powers, record);
-    record.items += items.size(0);
+    record.items += batch->items;
   }
   record.sqnr = powers.sqnr();
   return record;

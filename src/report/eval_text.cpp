@@ -17,6 +17,11 @@ Json json_of(const EvalResult& result) {
             {"batch", result.batch},
             {"skipped", result.skipped}};
   }
+  if (result.task == Task::kNone) {
+    return {{"images", result.images},   {"labelled", false},
+            {"seconds", result.seconds}, {"model_seconds", result.model_seconds},
+            {"batch", result.batch},     {"skipped", result.skipped}};
+  }
   const Interval interval = wilson_interval(result.correct, result.images);
   return {{"images", result.images},
           {"correct", result.correct},
@@ -41,6 +46,20 @@ Json json_of(const PairedTest& test) {
           {"p_value", test.p_value},
           {"difference_low", interval.low},
           {"difference_high", interval.high}};
+}
+
+Json agreement_json(const PairedTest& test) {
+  const std::int64_t equal = test.images - test.changed;
+  const Interval interval = wilson_interval(equal, test.images);
+  return {{"images", test.images},
+          {"equal", equal},
+          {"share", static_cast<double>(equal) / static_cast<double>(test.images)},
+          {"share_low", interval.low},
+          {"share_high", interval.high}};
+}
+
+std::string agreement_text(const PairedTest& test) {
+  return concat("the same top-1 as in float ", accuracy_text(test.images - test.changed, test.images));
 }
 
 std::string decimals(double number, int digits) {

@@ -6,7 +6,8 @@
 #include <chrono>
 #include <cmath>
 
-#include "data/batch_size.h"
+#include "data/feed.h"
+#include "data/top_classes.h"
 #include "quench/error.h"
 #include "quench/executor.h"
 
@@ -24,26 +25,23 @@ void score_images(const at::Tensor& output, const Batch& batch, EvalResult& resu
   const at::Tensor logits = output.narrow(0, 0, count).to(at::kCPU, at::kFloat).flatten(1).contiguous();
   const std::int64_t classes = logits.size(1);
   QUENCH_CHECK(classes >= 2, "the model's first output has ", classes, " class; at least 2 were expected");
-  const auto [values, indices] = logits.topk(std::min<std::int64_t>(5, classes), 1);
-  const auto top = indices.accessor<std::int64_t, 2>();
-  const auto logit = values.accessor<float, 2>();
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto at = static_cast<std::size_t>(i);
+  const std::vector<std::vector<RankedClass>> ranked = top_classes(logits, 5);
+  for (std::size_t at = 0; at < ranked.size(); ++at) {
+    const std::vector<RankedClass>& top = ranked[at];
     const std::int64_t label = batch.labels[at];
-    QUENCH_CHECK(label >= 0 && label < classes, "image '", batch.names[at], "' has label ", label,
-                 ", but the model has ", classes, " classes");
-    QUENCH_CHECK(!std::isnan(logit[i][0]), "the model gives NaN for image '", batch.names[at], "'");
-    result.correct += top[i][0] == label ? 1 : 0;
-    for (std::int64_t k = 0; k < indices.size(1); ++k) result.correct5 += top[i][k] == label ? 1 : 0;
+    QUENCH_CHECK(result.task == Task::kNone || (label >= 0 && label < classes), "image '", batch.names[at],
+                 "' has label ", label, ", but the model has ", classes, " classes");
+    QUENCH_CHECK(!std::isnan(top[0].logit), "the model gives NaN for image '", batch.names[at], "'");
+    result.correct += top[0].index == label ? 1 : 0;
+    for (const RankedClass& one : top) result.correct5 += one.index == label ? 1 : 0;
     result.predictions.push_back(
-        {batch.indices[at], batch.names[at], label, top[i][0], top[i][1], logit[i][0], logit[i][1]});
+        {batch.indices[at], batch.names[at], label, top[0].index, top[1].index, top[0].logit, top[1].logit});
   }
   result.images += count;
 }
 
 // Position t predicts token t + 1; what follows a text's real tokens is not scored.
-void score_texts(const at::Tensor& output, const Batch& batch, EvalResult& result) {
-  const at::Tensor tokens = batch.inputs.tensor();
+void score_texts(const at::Tensor& output, const at::Tensor& tokens, const Batch& batch, EvalResult& result) {
   const std::int64_t length = tokens.size(1);
   QUENCH_CHECK(output.dim() == 3 && output.size(1) == length, "the model's first output has the shape ", output.sizes(),
                "; logits of [batch, ", length, ", vocabulary] were expected");
@@ -63,13 +61,6 @@ void score_texts(const at::Tensor& output, const Batch& batch, EvalResult& resul
   }
 }
 
-void score(const at::Tensor& output, const Batch& batch, EvalResult& result) {
-  if (result.task == Task::kClassify)
-    score_images(output, batch, result);
-  else
-    score_texts(output, batch, result);
-}
-
 ExecOptions exec_options(const EvalOptions& options) {
   ExecOptions exec;
   exec.channels_last = options.channels_last;
@@ -79,48 +70,32 @@ ExecOptions exec_options(const EvalOptions& options) {
 
 }  // namespace
 
-InputHint input_hint(const Graph& graph) {
-  const Value& input = only_input(graph, "evaluation");
-  InputHint hint;
-  if (!input.has_rank()) return hint;
-  const auto number = [&](std::size_t i) { return input.dims()[i].is_number() ? input.dims()[i].number() : -1; };
-  if (input.rank() == 4) {
-    hint.channels = number(1);
-    hint.height = number(2);
-    hint.width = number(3);
-  }
-  if (input.rank() == 2) hint.length = number(1);
-  return hint;
-}
-
 EvalResult evaluate(const Graph& graph, const Dataset& data, const EvalOptions& options) {
-  const Value& input = only_input(graph, "evaluation");
   EvalResult result;
   result.task = data.task();
-  result.batch = choose_batch(input, options.batch);
-  QUENCH_CHECK(result.task != Task::kNone, "the data has no labels: there is nothing to score against");
-
   Executor executor(graph, exec_options(options));
-  LoadOptions load;
-  load.batch_size = result.batch;
-  load.workers = options.workers;
-  load.skip_broken = options.skip_broken;
-  const std::string output = graph.outputs()[0]->name();
+  FeedOptions how;
+  how.batch = options.batch;
+  how.workers = options.workers;
+  how.skip_broken = options.skip_broken;
   const auto start = Clock::now();
-  Loader loader(data, load);
+  Feed feed(graph, data, how);
+  result.batch = feed.batch_size();
+  const std::string output = graph.outputs()[0]->name(), tokens = data.token_input();
   std::int64_t done = 0;
-  while (const std::optional<Batch> batch = loader.next()) {
-    const at::Tensor inputs = batch->inputs.tensor();
-    const at::Tensor fed = fill_up(input, inputs, result.batch);
+  while (const std::optional<Fed> fed = feed.next()) {
     const auto before = Clock::now();
-    const NamedValues outputs = executor.run({{input.name(), RtValue(fed, batch->inputs.dtype())}}, {output});
+    const at::Tensor logits = executor.run(fed->inputs, {output}).at(output).tensor();
     result.model_seconds += seconds_since(before);
-    score(outputs.at(output).tensor(), *batch, result);
-    done += inputs.size(0);
+    if (result.task == Task::kNextToken)
+      score_texts(logits, fed->batch.inputs.at(tokens).tensor(), fed->batch, result);
+    else
+      score_images(logits, fed->batch, result);
+    done += fed->items;
     if (options.progress) options.progress(done, data.size());
   }
   result.seconds = seconds_since(start);
-  result.skipped = loader.skipped();
+  result.skipped = feed.skipped();
   QUENCH_CHECK(result.task != Task::kNextToken || result.tokens > 0 || done == 0,
                "no text has two tokens: there is nothing to score");
   QUENCH_CHECK(done > 0, "no item of the data could be used (", result.skipped.size(), " broken)");

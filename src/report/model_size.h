@@ -10,7 +10,8 @@ namespace quench {
 
 struct WeightSize {
   std::int64_t float_bytes = 0;      // all constants as they are
-  std::int64_t quantized_bytes = 0;  // codes packed, with scales and zero points; what stays float as it is
+  std::int64_t quantized_bytes = 0;  // codes in the type that files hold them in (7 bits take 8), with
+                                     // scales and zero points; what stays float as it is
   std::int64_t quantized_elements = 0, elements = 0;
 };
 // `graph` is the float one that the plan is for.

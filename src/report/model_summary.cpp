@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "quench/error.h"
@@ -94,6 +95,35 @@ class Summarizer {
   std::set<const Value*> counted_, seen_bytes_;
 };
 
+constexpr std::int64_t kLargestDim = 4096;
+
+// What a dim that has no name is called among the chosen ones: it has no symbol of its own.
+constexpr const char* kUnnamed = "?";
+
+// Each symbol of the inputs as given, else `batch` (a first dim) or `size`.
+DimBindings chosen_dims(const Graph& graph, const DimBindings& given, std::int64_t batch, std::int64_t size) {
+  DimBindings chosen = given;
+  for (const Value* input : graph.inputs())
+    if (input->has_rank() && input->rank() > 0 && input->dims()[0].is_symbol())
+      chosen.try_emplace(input->dims()[0].symbol(), batch);
+  for (const std::string& symbol : input_symbols(graph)) chosen.try_emplace(symbol, size);
+  chosen.try_emplace(kUnnamed, size);
+  return chosen;
+}
+
+Graph bound_graph(const Graph& graph, const DimBindings& dims) {
+  Graph bound = graph;
+  for (Value* input : bound.inputs()) {
+    if (!input->has_rank()) continue;
+    Dims numbers = input->dims();
+    for (Dim& dim : numbers)
+      if (!dim.is_number()) dim = dims.at(dim.is_symbol() ? dim.symbol() : kUnnamed);
+    input->set_type(TypeInfo::tensor(input->dtype(), numbers));
+  }
+  infer_what_can_be(bound);
+  return bound;
+}
+
 std::vector<ValueSummary> summaries_of(const std::vector<Value*>& values) {
   std::vector<ValueSummary> result;
   for (const Value* value : values) result.push_back({value->name(), value->type().text()});
@@ -112,32 +142,41 @@ std::vector<std::string> input_symbols(const Graph& graph) {
   return {symbols.begin(), symbols.end()};
 }
 
-Graph bind_dims(const Graph& graph, const DimBindings& dims) {
+DimBindings fitting_dims(const Graph& graph, const DimBindings& dims) {
   const std::vector<std::string> symbols = input_symbols(graph);
   for (const auto& [name, number] : dims) {
     if (!std::binary_search(symbols.begin(), symbols.end(), name)) fail_unknown_name("dimension", name, symbols);
     QUENCH_CHECK(number >= 0, "dimension '", name, "' must not be negative: ", number);
   }
-  Graph bound = graph;
-  for (Value* input : bound.inputs()) {
-    if (!input->has_rank()) continue;
-    Dims numbers = input->dims();
-    for (Dim& dim : numbers) {
-      if (dim.is_number()) continue;
-      const auto given = dims.find(dim.symbol());
-      dim = given == dims.end() ? 1 : given->second;
+  std::optional<Error> first;
+  for (const bool with_batch : {false, true})
+    for (std::int64_t size = 1; size <= kLargestDim; size *= 2) {
+      const DimBindings chosen = chosen_dims(graph, dims, with_batch ? size : 1, size);
+      try {
+        bound_graph(graph, chosen);
+        return chosen;
+      } catch (const Error& error) {
+        if (!first) first = error;
+      }
+      if (dims.size() == symbols.size()) throw *first;  // nothing is left to be chosen
     }
-    input->set_type(TypeInfo::tensor(input->dtype(), numbers));
-  }
-  infer_what_can_be(bound);
-  return bound;
+  throw *first;
 }
+
+Graph bind_dims(const Graph& graph, const DimBindings& dims) { return bound_graph(graph, fitting_dims(graph, dims)); }
 
 ModelSummary summarize(const Graph& graph, const DimBindings& dims) {
   ModelSummary summary;
   summary.inputs = summaries_of(graph.inputs());
   summary.outputs = summaries_of(graph.outputs());
-  Summarizer(summary).add(graph, bind_dims(graph, dims), "");
+  Graph bound = graph;
+  try {
+    summary.dims = fitting_dims(graph, dims);
+    bound = bound_graph(graph, summary.dims);
+  } catch (const Error&) {
+    if (!dims.empty()) throw;  // else the symbols stay: what the work is then is not known
+  }
+  Summarizer(summary).add(graph, bound, "");
   return summary;
 }
 

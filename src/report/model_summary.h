@@ -22,6 +22,8 @@ struct ValueSummary {
   std::string name, type;
 };
 
+using DimBindings = std::map<std::string, std::int64_t>;
+
 struct ModelSummary {
   std::vector<ValueSummary> inputs, outputs;
   std::vector<NodeSummary> nodes;  // those of bodies (If, Loop) follow their node, as "outer/inner"
@@ -31,17 +33,19 @@ struct ModelSummary {
   std::int64_t macs = 0;            // of the nodes where it is known
   std::int64_t macs_unknown = 0;    // nodes that work but do not say how much
   std::int64_t constant_bytes = 0;  // of all constants, as stored in a file
+  DimBindings dims;                 // what MACs are for: every symbol of the inputs; empty where no size fits
 };
 
-using DimBindings = std::map<std::string, std::int64_t>;
-
-// Types are shown as the graph has them. MACs are for the dims of the inputs with `dims` put in for
-// symbols; a symbol that is not given counts as 1.
+// Types are shown as the graph has them. MACs are for the dims of the inputs with `dims` put in for symbols, and
+// fitting_dims() for those that are not given.
 ModelSummary summarize(const Graph& graph, const DimBindings& dims = {});
 
 // The names of the symbols in the inputs' types, in order.
 std::vector<std::string> input_symbols(const Graph& graph);
-// A copy whose inputs have numbers in place of symbols (1 where not given), types inferred anew. Throws
+// `dims` and, for the symbols that are not given, 1 (for the batch) or the least power of two that every operator
+// takes. Throws what the operators say where none does.
+DimBindings fitting_dims(const Graph& graph, const DimBindings& dims);
+// A copy whose inputs have numbers in place of symbols (fitting_dims() where not given), types inferred anew. Throws
 // for a name in `dims` that is no symbol of the inputs.
 Graph bind_dims(const Graph& graph, const DimBindings& dims);
 

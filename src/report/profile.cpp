@@ -8,7 +8,7 @@
 
 #include "calibrate/float_run.h"
 #include "calibrate/slice_size.h"
-#include "data/batch_size.h"
+#include "data/feed.h"
 #include "quench/calibrate.h"
 #include "quench/error.h"
 #include "quench/executor.h"
@@ -134,22 +134,20 @@ class Profiler {
   const std::map<std::string, ChannelFactors> scaled_;
 };
 
-void walk_data(const Value& input, const Dataset& data, const ProfileOptions& options, Profiler& profiler,
+void walk_data(const Graph& plain, const Dataset& data, const ProfileOptions& options, Profiler& profiler,
                ProfileRecord& record) {
-  LoadOptions load;
-  load.batch_size = options.batch > 0 || fixed_batch(input) > 0
-                        ? choose_batch(input, options.batch)
-                        : std::max<std::int64_t>(1, slice_size(profiler.plain(), data) / kShareOfSlice);
-  load.workers = options.workers;
-  load.skip_broken = options.skip_broken;
-  Loader loader(data, load);
-  while (const std::optional<Batch> batch = loader.next()) {
-    const at::Tensor items = batch->inputs.tensor(), fed = fill_up(input, items, load.batch_size);
-    profiler.add({{input.name(), RtValue(fed, batch->inputs.dtype())}}, fed.size(0), items.size(0));
-    record.images += items.size(0);
+  FeedOptions how;
+  how.batch = options.batch;
+  how.otherwise = std::max<std::int64_t>(1, slice_size(profiler.plain(), data) / kShareOfSlice);
+  how.workers = options.workers;
+  how.skip_broken = options.skip_broken;
+  Feed feed(plain, data, how);
+  while (const std::optional<Fed> batch = feed.next()) {
+    profiler.add(batch->inputs, batch->rows, batch->items);
+    record.images += batch->items;
     if (options.progress) options.progress(record.images, data.size());
   }
-  QUENCH_CHECK(record.images > 0, "no item of the data could be used (", loader.skipped().size(), " broken)");
+  QUENCH_CHECK(record.images > 0, "no item of the data could be used (", feed.skipped().size(), " broken)");
 }
 
 }  // namespace
@@ -163,7 +161,7 @@ ProfileRecord profile(const Graph& quantized, const Dataset& data, const Profile
                         const Graph plain = reference ? *reference : without_quantizers(quantized);
                         Profiler profiler(plain, quantized, options);
                         ProfileRecord record;
-                        walk_data(only_input(quantized, "profiling"), data, options, profiler, record);
+                        walk_data(plain, data, options, profiler, record);
                         record.layers = profiler.result();
                         record.seconds = std::chrono::duration<double>(Clock::now() - start).count();
                         QUENCH_CHECK(!record.layers.empty(), "no quantizer touches any layer: nothing to profile");

@@ -39,8 +39,14 @@ std::string result_text(const EvalResult& result) {
 std::string accuracy_part(const QuantizeRecord& record) {
   if (!record.float_eval || !record.quantized_eval) return "not measured: no --eval data was given\n";
   const EvalResult &before = *record.float_eval, &after = *record.quantized_eval;
-  std::string text = concat("float       ", result_text(before), "\nquantized   ", result_text(after), "\n");
-  if (!before.predictions.empty()) text += drop_text(before, after);
+  std::string text;
+  if (before.task == Task::kNone) {
+    text = concat("agreement   ", agreement_text(compare_predictions(after.predictions, before.predictions)),
+                  "\n            (the data has no labels)\n");
+  } else {
+    text = concat("float       ", result_text(before), "\nquantized   ", result_text(after), "\n");
+    if (!before.predictions.empty()) text += drop_text(before, after);
+  }
   return text + concat("simulation  takes ", decimals(after.model_seconds / before.model_seconds, 2),
                        " times as long as float\n");
 }

@@ -113,8 +113,11 @@ Json json_of(const QuantizeRecord& record) {
   if (record.agreement) object["agreement"] = json_of(*record.agreement);
   if (record.float_eval) object["float"] = json_of(*record.float_eval);
   if (record.quantized_eval) object["quantized"] = json_of(*record.quantized_eval);
-  if (record.float_eval && record.quantized_eval && !record.float_eval->predictions.empty())
-    object["paired"] = json_of(compare_predictions(record.quantized_eval->predictions, record.float_eval->predictions));
+  if (record.float_eval && record.quantized_eval && !record.float_eval->predictions.empty()) {
+    const PairedTest test = compare_predictions(record.quantized_eval->predictions, record.float_eval->predictions);
+    object["agreement"] = agreement_json(test);
+    if (record.float_eval->task == Task::kClassify) object["paired"] = json_of(test);
+  }
   if (record.profile) object["profile"] = json_of(*record.profile);
   if (record.size) object["size"] = json_of(*record.size);
   object["stages"] = json_of(record.stages);

@@ -14,14 +14,20 @@ struct StageRecord {
   std::int64_t peak_bytes = 0;  // of the whole process while the stage ran; 0 where the system does not say
 };
 
+// Of `quench quantize`, in their order. Some run only where they are asked for.
+const std::vector<std::string>& quantize_stages();
+// Throws, with the nearest, for a name that is none.
+void check_stage(const std::string& name);
+bool comes_after(const std::string& stage, const std::string& other);
+
 class Stages {
  public:
-  // Ends after the stage of this name ("": after all); `after` is called behind each that ran.
+  // Ends after the stage of this name, whether it runs or not ("": after all); `after` is called behind each that ran.
   explicit Stages(std::string stop_after = "", std::function<void(const StageRecord& stage)> after = {});
 
-  // Nothing where an earlier stage was the last one. Errors leave as they came.
+  // Nothing where the stage comes after the last one. Errors leave as they came.
   void run(const std::string& name, const std::function<void()>& body);
-  bool ended() const { return ended_; }
+  bool ended() const { return ended_; }  // whether a stage was left out
   const std::vector<StageRecord>& records() const { return records_; }
 
  private:

@@ -55,12 +55,16 @@ std::string indented(const std::string& text) {
 Runner::Runner(std::string description, std::vector<std::string> command, double timeout_seconds)
     : description_(std::move(description)), command_(std::move(command)), timeout_(timeout_seconds) {}
 
-NamedValues Runner::run(const std::string& model, const NamedValues& inputs, ScratchFolder& folder) const {
+NamedValues Runner::run(const std::string& model, const NamedValues& inputs, ScratchFolder& folder,
+                        const std::set<std::string>& shared) const {
   const std::string from = folder.file("inputs.npz"), to = folder.file("outputs.npz");
   fs::remove(to);
   write_npz(from, inputs);
   std::vector<std::string> command = command_;
   command.insert(command.end(), {model, from, to});
+  std::string names;
+  for (const std::string& name : shared) names += (names.empty() ? "" : ",") + name;
+  if (!names.empty()) command.insert(command.end(), {"--shared", names});
   const ProcessResult ended = with_context([&] { return concat("in the runner '", description_, "'", hint_); },
                                            [&] { return run_process(command, timeout_); });
   QUENCH_CHECK(ended.exit_code == 0 && !ended.timed_out, "the runner '", description_, "' ", ending_of(ended, timeout_),

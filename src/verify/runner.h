@@ -2,6 +2,7 @@
 // the registered runtimes are scripts of ours.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,10 @@ class Runner {
   // `description` is for messages: the runtime's name, or the command that a user gave.
   Runner(std::string description, std::vector<std::string> command, double timeout_seconds);
 
-  // Items along the first axis of the one input -> all outputs of the model, by name. Throws where the runner fails,
-  // with what it said.
-  NamedValues run(const std::string& model, const NamedValues& inputs, ScratchFolder& folder) const;
+  // Items along the first axis of every input that is not `shared` (those are fed as they are with each slice of the
+  // items) -> all outputs of the model, by name. Throws where the runner fails, with what it said.
+  NamedValues run(const std::string& model, const NamedValues& inputs, ScratchFolder& folder,
+                  const std::set<std::string>& shared = {}) const;
 
   const std::string& description() const { return description_; }
 

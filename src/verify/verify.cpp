@@ -3,8 +3,13 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <set>
 
 #include "data/batch_size.h"
+#include "data/bind_inputs.h"
+#include "data/feed.h"
+#include "data/feedback.h"
+#include "data/top_classes.h"
 #include "deploy/compare_outputs.h"
 #include "quench/error.h"
 #include "quench/executor.h"
@@ -54,36 +59,45 @@ OutputBounds bounds_of(const VerifyOptions& options, const OutputBounds& runtime
 
 class Verification {
  public:
-  Verification(const std::string& path, const VerifyOptions& options, Task task)
+  Verification(const std::string& path, const VerifyOptions& options, const Dataset& data)
       : options_(options),
         runtime_(RuntimeRegistry::instance().get(options.runtime)),
         runner_(make_runner(options)),
         model_(read_deployed(path, runtime_.rounds_biases)),
-        input_(only_input(model_.file, "verification")),
         simulation_(simulation_of(model_, runtime_.fuses_add)),
         executor_(simulation_),
-        task_(task) {
+        with_states_(data.feedback().states.empty() ? nullptr : with_feedback(simulation_, data, false)),
+        data_(with_states_ ? *with_states_ : data),
+        fixed_(fixed_batch(model_.file, &data_)),
+        task_(data.task()) {
+    find_unsliced();
     result_.file = path;
     result_.runtime = options.runner.empty() ? options.runtime : options.runner;
     result_.rule = options.rule.empty() ? runtime_.rule : options.rule;
     result_.layers = options.layers;
-    result_.labelled = task == Task::kClassify;
+    result_.labelled = task_ == Task::kClassify;
     result_.bound = options.bound.value_or(runtime_.bound);
     result_.float_bound = options.bound.value_or(std::max(runtime_.bound, kFloatBound));
     result_.output_bounds = bounds_of(options, runtime_.outputs);
     for (const Value* output : model_.file.outputs())
-      outputs_.emplace_back(model_.simulated.value(output->name()), task);
+      outputs_.emplace_back(model_.simulated.value(output->name()), task_);
     const std::string source = options.model.empty() ? find_source_model(model_) : options.model;
-    if (!source.empty() && source != "none") source_ = std::make_unique<SourceCheck>(source, model_, task);
+    if (!source.empty() && source != "none") source_ = std::make_unique<SourceCheck>(source, model_, task_);
     const Requantize rule = requantize_from_name(result_.rule);  // throws for a name that is none, needed or not
     if (!options.layers) return;
     layers_ = std::make_unique<LayerCheck>(model_, rule, folder_.file("tapped.onnx"));
     result_.tensors = layers_->tensors();
   }
 
-  // `item`: elements of the data's first one. Tensors between whose size is not known count as eight times that.
-  std::int64_t items_a_call(std::int64_t item) const {
-    const std::int64_t fixed = std::max<std::int64_t>(fixed_batch(input_), 1);
+  const Dataset& data() const { return data_; }  // with recurrent states, as the simulation gives them
+
+  // Tensors between whose size is not known count as eight times an item.
+  std::int64_t items_a_call() const {
+    if (one_by_one_) return 1;
+    const std::int64_t fixed = std::max<std::int64_t>(fixed_, 1);
+    std::int64_t item = 0;
+    const InputValues first = data_.get(0).inputs;
+    for (const auto& [name, value] : first.values()) item += value.tensor().numel();
     std::int64_t bytes = 4 * std::max<std::int64_t>(item, 1);
     for (const TensorResult& tensor : result_.tensors) bytes += elements_of(model_.file.value(tensor.name), 8 * item);
     const std::int64_t items = options_.batch > 0 ? options_.batch : std::max<std::int64_t>(kFileBytes / bytes, 1);
@@ -93,7 +107,7 @@ class Verification {
   // In calls whose slices are all of one size: what they give is joined along the first axis, whatever that counts, and
   // must come apart again.
   void add(const Batch& batch) {
-    const std::int64_t count = batch.inputs.tensor().size(0), slice = slice_size();
+    const std::int64_t count = batch.size(), slice = slice_size();
     const std::int64_t whole = count / slice * slice;
     if (whole > 0) add_items(batch, 0, whole);
     if (whole < count) add_items(batch, whole, count);
@@ -110,21 +124,32 @@ class Verification {
   }
 
  private:
-  std::int64_t slice_size() const {
-    const std::int64_t fixed = fixed_batch(input_);
-    return fixed > 0 ? fixed : kSlice;
+  std::int64_t slice_size() const { return fixed_ > 0 ? fixed_ : kSlice; }
+
+  // Inputs that are the same for all items. Where one has no axis for items they go one by one, and nothing is cut.
+  void find_unsliced() {
+    for (const auto& [name, value] : data_.shared()) unsliced_.insert(name);
+    for (const auto& [name, item] : name_values(model_.file, data_.get(0).inputs, data_))
+      one_by_one_ = one_by_one_ || is_whole(model_.file.value(name), item.tensor().dim());
+    if (one_by_one_)
+      for (const Value* input : model_.file.inputs()) unsliced_.insert(input->name());
+  }
+
+  NamedValues slice_of(const NamedValues& inputs, std::int64_t begin, std::int64_t end) const {
+    NamedValues part = inputs;
+    for (auto& [name, value] : part)
+      if (!unsliced_.contains(name)) value = RtValue(value.tensor().slice(0, begin, end), value.dtype());
+    return part;
   }
 
   void add_items(const Batch& batch, std::int64_t first, std::int64_t end) {
-    const at::Tensor items = batch.inputs.tensor().slice(0, first, end);
+    const std::int64_t slice = slice_size();
     Call call;
     call.items = end - first;
-    const std::int64_t fixed = fixed_batch(input_);
-    const at::Tensor x = fixed > 0 ? fill_up(input_, items, (call.items + fixed - 1) / fixed * fixed) : items;
-    call.fed = x.size(0);
-    for (std::int64_t at = 0; at < call.fed; at += slice_size())
-      call.slices.push_back({{input_.name(), RtValue(x.slice(0, at, at + slice_size()), batch.inputs.dtype())}});
-    const NamedValues inputs = {{input_.name(), RtValue(x, batch.inputs.dtype())}};
+    call.fed = fixed_ > 0 ? (call.items + fixed_ - 1) / fixed_ * fixed_ : call.items;
+    // Filled up behind the last item of the batch alone: all before are in whole slices.
+    const NamedValues inputs = slice_of(bind_inputs(model_.file, batch), first, first + call.fed);
+    for (std::int64_t at = 0; at < call.fed; at += slice) call.slices.push_back(slice_of(inputs, at, at + slice));
     const NamedValues deployed = run(model_.path, inputs, call);
     const NamedValues simulated = simulate(call);
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
@@ -140,7 +165,7 @@ class Verification {
   }
 
   NamedValues run(const std::string& model, const NamedValues& inputs, const Call& call) {
-    NamedValues outputs = runner_.run(model, inputs, folder_);
+    NamedValues outputs = runner_.run(model, inputs, folder_, unsliced_);
     for (const Value* output : model_.file.outputs()) check_output(outputs, output->name(), call);
     return outputs;
   }
@@ -157,8 +182,7 @@ class Verification {
 
   NamedValues simulate(const Call& call) {
     std::map<std::string, std::vector<at::Tensor>> parts;
-    std::vector<std::string> names;
-    for (const Value* output : model_.file.outputs()) names.push_back(output->name());
+    const std::vector<std::string> names = output_names(model_.file);
     for (const NamedValues& slice : call.slices)
       for (const auto& [name, value] : executor_.run(slice, names)) parts[name].push_back(value.tensor());
     NamedValues whole;
@@ -168,7 +192,7 @@ class Verification {
 
   // Where the output has one prediction an item.
   void add_labels(const at::Tensor& deployed, const at::Tensor& simulated, const std::vector<std::int64_t>& labels) {
-    const at::Tensor a = predictions_of(deployed, task_).argmax(1), b = predictions_of(simulated, task_).argmax(1);
+    const at::Tensor a = top_class(predictions_of(deployed, task_)), b = top_class(predictions_of(simulated, task_));
     result_.labelled = result_.labelled && a.numel() == static_cast<std::int64_t>(labels.size());
     if (!result_.labelled) return;
     const at::Tensor right = at::tensor(at::ArrayRef<std::int64_t>(labels));
@@ -194,9 +218,13 @@ class Verification {
   RuntimeEntry runtime_;
   Runner runner_;
   DeployedModel model_;
-  const Value& input_;
   Graph simulation_;
   Executor executor_;
+  std::unique_ptr<Dataset> with_states_;
+  const Dataset& data_;
+  std::int64_t fixed_;  // items that the model takes at once; -1: any number
+  std::set<std::string> unsliced_;
+  bool one_by_one_ = false;
   Task task_;
   std::vector<OutputComparison> outputs_;
   ScratchFolder folder_;
@@ -208,11 +236,11 @@ class Verification {
 }  // namespace
 
 VerifyResult verify(const std::string& file, const Dataset& data, const VerifyOptions& options) {
-  Verification verification(file, options, data.task());
-  LoadOptions load;
   QUENCH_CHECK(data.size() > 0, "there is no data to verify on");
-  load.batch_size = verification.items_a_call(data.get(0).input.tensor().numel());
-  Loader loader(data, load);
+  Verification verification(file, options, data);
+  LoadOptions load;
+  load.batch_size = verification.items_a_call();
+  Loader loader(verification.data(), load);
   std::int64_t done = 0;
   while (const std::optional<Batch> batch = loader.next()) {
     with_context([&] { return concat("while verifying ", file); }, [&] { verification.add(*batch); });

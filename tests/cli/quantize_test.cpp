@@ -88,7 +88,7 @@ TEST(Quantize, EvalOfTheFileGivesWhatTheRunSaid) {
 TEST(Quantize, ASavedModelReloadedGivesTheSameBits) {
   const TemporaryFolder folder;
   Graph graph = prepare_by_platform(import_model(demo_model()), "tensorrt").graph;
-  calibrate(graph, *open_dataset(demo_data(0, 16), input_hint(graph)));
+  calibrate(graph, *open_dataset(demo_data(0, 16), graph));
   export_onnx(graph, folder.path("m.quench.onnx"));
   const Graph reloaded = import_model(folder.path("m.quench.onnx"));
   at::manual_seed(1);

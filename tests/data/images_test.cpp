@@ -34,9 +34,9 @@ TEST(Images, TakesSortedFoldersForClasses) {
   for (std::int64_t i = 0; i < 3; ++i) {
     const Sample sample = data->get(i);
     EXPECT_EQ(std::pair(sample.name, sample.label), wanted[static_cast<std::size_t>(i)]);
-    EXPECT_EQ(sample.input.tensor().sizes(), (std::vector<std::int64_t>{3, 37, 53}));
+    EXPECT_EQ(sample.inputs.tensor().sizes(), (std::vector<std::int64_t>{3, 37, 53}));
   }
-  EXPECT_TRUE(data->get(2).input.tensor().equal(expected("rgb.png")));
+  EXPECT_TRUE(data->get(2).inputs.tensor().equal(expected("rgb.png")));
 }
 
 TEST(Images, HasNoLabelsWithoutFolders) {
@@ -65,7 +65,7 @@ TEST(Images, ResizesAndCropsAsTorchvisionDoes) {
   folder.write("1.png", picture("rgb.png"));
   const std::string spec = "images:" + folder.path() + "?norm=none";
   const auto image = [&](const std::string& options, const InputHint& hint = {}) {
-    return open_dataset(spec + options, hint)->get(0).input.tensor();
+    return open_dataset(spec + options, hint)->get(0).inputs.tensor();
   };
   EXPECT_TRUE(image("&size=28").equal(expected("size_28")));
   EXPECT_TRUE(image("&size=14").equal(expected("size_14")));
@@ -178,12 +178,12 @@ TEST(Images, ReadsTheRealValidationSet) {
   const Sample first = data->get(0), last = data->get(1999);
   EXPECT_EQ(first.label, 0);
   EXPECT_EQ(last.label, 999);
-  EXPECT_EQ(first.input.tensor().sizes(), (std::vector<std::int64_t>{3, 224, 224}));
+  EXPECT_EQ(first.inputs.tensor().sizes(), (std::vector<std::int64_t>{3, 224, 224}));
   // Bytes that Pillow gives at row 100, column 50 of the first picture.
   const std::vector<int> pixel = {115, 128, 108};
   const std::vector<float> mean = {0.485F, 0.456F, 0.406F}, std = {0.229F, 0.224F, 0.225F};
   for (std::size_t c = 0; c < 3; ++c) {
-    EXPECT_EQ(first.input.tensor()[static_cast<std::int64_t>(c)][100][50].item<float>(),
+    EXPECT_EQ(first.inputs.tensor()[static_cast<std::int64_t>(c)][100][50].item<float>(),
               (static_cast<float>(pixel[c]) / 255.0F - mean[c]) / std[c]);
   }
   const auto listed = open_dataset("images:" + path +

@@ -31,7 +31,7 @@ TEST(Normalize, EqualsToTensorAndNormalizeBitForBit) {
   for (std::size_t i = 1; i < record.size(); ++i) record[i] = static_cast<char>(i * 7);
   const TempFolder folder;
   const auto data = open_dataset("cifar10:" + folder.write("a.bin", record) + "?norm=imagenet");
-  const at::Tensor image = data->get(0).input.tensor();
+  const at::Tensor image = data->get(0).inputs.tensor();
   const double mean[] = {0.485, 0.456, 0.406}, std[] = {0.229, 0.224, 0.225};
   for (int channel = 0; channel < 3; ++channel) {
     for (int i = 0; i < 256; ++i) {
@@ -51,8 +51,8 @@ TEST(Normalize, AsksForTheNormAndNamesTheUsualOnes) {
   EXPECT_CONTAINS(opened(spec + "?mean=1,2&std=1,1"), "has 2 values of mean, but the images have 3 channels");
   EXPECT_CONTAINS(opened(spec + "?mean=0&std=0"), "std=0 is not above 0");
   const auto data = open_dataset(spec + "?mean=0.5,0.5,0&std=0.5");
-  EXPECT_EQ(data->get(0).input.tensor()[2][0][0].item<float>(), torchvision(1, 0, 0.5));
-  EXPECT_EQ(open_dataset(spec + "?norm=none")->get(0).input.tensor()[0][0][0].item<float>(), 1.0F / 255.0F);
+  EXPECT_EQ(data->get(0).inputs.tensor()[2][0][0].item<float>(), torchvision(1, 0, 0.5));
+  EXPECT_EQ(open_dataset(spec + "?norm=none")->get(0).inputs.tensor()[0][0][0].item<float>(), 1.0F / 255.0F);
 }
 
 TEST(Cifar10, RefusesBrokenFiles) {
@@ -78,9 +78,9 @@ TEST(Cifar10, ReadsTheRealTestSet) {
   EXPECT_EQ(counts, std::vector<int>(10, 1000));
   const Sample first = data->get(0);  // a cat; its first red, green and blue byte
   EXPECT_EQ(data->classes()[static_cast<std::size_t>(first.label)], "cat");
-  EXPECT_EQ(first.input.tensor()[0][0][0].item<float>(), torchvision(158, 0.485, 0.229));
-  EXPECT_EQ(first.input.tensor()[1][0][0].item<float>(), torchvision(112, 0.456, 0.224));
-  EXPECT_EQ(first.input.tensor()[2][0][0].item<float>(), torchvision(49, 0.406, 0.225));
+  EXPECT_EQ(first.inputs.tensor()[0][0][0].item<float>(), torchvision(158, 0.485, 0.229));
+  EXPECT_EQ(first.inputs.tensor()[1][0][0].item<float>(), torchvision(112, 0.456, 0.224));
+  EXPECT_EQ(first.inputs.tensor()[2][0][0].item<float>(), torchvision(49, 0.406, 0.225));
 }
 
 const std::string kImages("\0\0\x08\3\0\0\0\2\0\0\0\1\0\0\0\2\x0a\x14\x1e\x28", 20);
@@ -93,8 +93,8 @@ TEST(Idx, ReadsPlainAndGzippedFiles) {
     const auto data = open_dataset("idx:" + path + "?labels=" + labels + "&norm=none", {1, 1, 2});
     ASSERT_EQ(data->size(), 2);
     EXPECT_EQ(data->get(1).label, 3);
-    EXPECT_EQ(data->get(1).input.tensor().sizes(), (std::vector<std::int64_t>{1, 1, 2}));
-    EXPECT_EQ(data->get(1).input.tensor()[0][0][1].item<float>(), 40.0F / 255.0F);
+    EXPECT_EQ(data->get(1).inputs.tensor().sizes(), (std::vector<std::int64_t>{1, 1, 2}));
+    EXPECT_EQ(data->get(1).inputs.tensor()[0][0][1].item<float>(), 40.0F / 255.0F);
     EXPECT_EQ(data->task(), Task::kClassify);
     EXPECT_EQ(open_dataset("idx:" + path + "?norm=none")->task(), Task::kNone);
   }
@@ -133,7 +133,7 @@ TEST(Idx, ReadsTheRealTestSet) {
   for (std::int64_t i = 0; i < data->size(); ++i) ++counts[static_cast<std::size_t>(data->get(i).label)];
   EXPECT_EQ(counts, (std::vector<int>{980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009}));
   EXPECT_EQ(data->get(0).label, 7);
-  EXPECT_EQ(data->get(0).input.tensor()[0][0][0].item<float>(), torchvision(0, 0.1307, 0.3081));
+  EXPECT_EQ(data->get(0).inputs.tensor()[0][0][0].item<float>(), torchvision(0, 0.1307, 0.3081));
 }
 
 std::string tokens(const std::vector<int>& ids) {
@@ -147,8 +147,8 @@ TEST(Tokens, CutsAndPadsTextsThatBeginWithBos) {
   const std::string path = folder.write("t", tokens({1, 300, 5, 6, 7, 1, 9}));
   const auto data = open_dataset("tokens:" + path + "?bos=1&len=4&pad=2");
   ASSERT_EQ(data->size(), 2);
-  EXPECT_TRUE(data->get(0).input.tensor().equal(at::tensor({1, 300, 5, 6}, at::kLong)));
-  EXPECT_TRUE(data->get(1).input.tensor().equal(at::tensor({1, 9, 2, 2}, at::kLong)));
+  EXPECT_TRUE(data->get(0).inputs.tensor().equal(at::tensor({1, 300, 5, 6}, at::kLong)));
+  EXPECT_TRUE(data->get(1).inputs.tensor().equal(at::tensor({1, 9, 2, 2}, at::kLong)));
   EXPECT_EQ(data->get(0).length, 4);
   EXPECT_EQ(data->get(1).length, 2);
   EXPECT_EQ(data->pad_token(), 2);
@@ -159,7 +159,7 @@ TEST(Tokens, CutsOneTextIntoPiecesOfTheModelsLength) {
   const std::string spec = "tokens:" + folder.write("t", tokens({1, 2, 3, 4, 5}));
   const auto data = open_dataset(spec, {-1, -1, -1, 2});
   ASSERT_EQ(data->size(), 3);
-  EXPECT_TRUE(data->get(2).input.tensor().equal(at::tensor({5, 0}, at::kLong)));
+  EXPECT_TRUE(data->get(2).inputs.tensor().equal(at::tensor({5, 0}, at::kLong)));
   EXPECT_EQ(data->get(2).length, 1);
 }
 
@@ -183,7 +183,7 @@ TEST(Tokens, ScoresAsManyTokensOfTheStoriesAsTheReference) {
   for (std::int64_t i = 0; i < data->size(); ++i) {
     const Sample sample = data->get(i);
     scored += sample.length - 1;
-    unpadded_targets += sample.input.tensor().slice(0, 1).ne(data->pad_token()).sum().item<std::int64_t>();
+    unpadded_targets += sample.inputs.tensor().slice(0, 1).ne(data->pad_token()).sum().item<std::int64_t>();
   }
   EXPECT_EQ(scored, 39073);
   EXPECT_EQ(unpadded_targets, 39073);
@@ -195,7 +195,7 @@ TEST(NpzData, TakesItemsAlongTheFirstDimension) {
   write_npz(path, {{"x", at::arange(6, at::kFloat).view({3, 2})}, {"y", at::tensor({4, 5, 6}, at::kInt)}});
   const auto data = open_dataset("npz:" + path);
   ASSERT_EQ(data->size(), 3);
-  EXPECT_TRUE(data->get(1).input.tensor().equal(at::tensor({2.0F, 3.0F})));
+  EXPECT_TRUE(data->get(1).inputs.tensor().equal(at::tensor({2.0F, 3.0F})));
   EXPECT_EQ(data->get(2).label, 6);
   EXPECT_EQ(data->task(), Task::kClassify);
   EXPECT_EQ(open_dataset("npz:" + path + "?input=y&labels=y")->get(0).label, 4);
@@ -205,7 +205,9 @@ TEST(NpzData, SaysWhichArraysItFound) {
   const TempFolder folder;
   const std::string spec = "npz:" + folder.path("a.npz");
   write_npz(folder.path("a.npz"), {{"a", at::ones({2, 1, 2, 2})}, {"b", at::ones({3}, at::kLong)}});
-  EXPECT_CONTAINS(opened(spec), "there is no array 'input' or 'x'; it holds 'a', 'b'");
+  EXPECT_CONTAINS(opened(spec),
+                  "the arrays do not hold as many items (their first axis): 'a' 2, 'b' 3; one that is "
+                  "the same for all items is named by shared=b");
   EXPECT_CONTAINS(opened(spec + "?input=c"), "there is no array 'c' (input=)");
   EXPECT_CONTAINS(opened(spec + "?input=a&labels=b"), "there are 2 items, but 3 labels");
   EXPECT_CONTAINS(opened(spec + "?input=b&labels=a"), "the labels are float, not integers");

@@ -56,7 +56,7 @@ TEST(OpenDataset, TakesThePartThatLimitAndOffsetAskFor) {
   const std::string path = folder.write("t.u16", std::string("\1\0\2\0\3\0\4\0\5\0\6\0", 12));
   const auto part = open_dataset("tokens:" + path + "?len=2&offset=1&limit=1");
   ASSERT_EQ(part->size(), 1);
-  EXPECT_EQ(part->get(0).input.tensor()[0].item<std::int64_t>(), 3);
+  EXPECT_EQ(part->get(0).inputs.tensor()[0].item<std::int64_t>(), 3);
   EXPECT_EQ(part->task(), Task::kNextToken);
   EXPECT_EQ(open_dataset("tokens:" + path + "?len=2&limit=100")->size(), 3);
   EXPECT_CONTAINS(message_of([&] { open_dataset("tokens:" + path + "?len=2&offset=3"); }),

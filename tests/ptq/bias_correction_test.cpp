@@ -116,7 +116,7 @@ class Noise : public Dataset {
   std::int64_t size() const override { return 8; }
   Sample get(std::int64_t index) const override {
     Sample sample;
-    sample.input =
+    sample.inputs =
         RtValue((at::arange(16, at::kFloat).reshape({1, 4, 4}) * 0.37 + static_cast<double>(index)).sin() + 0.5);
     return sample;
   }
@@ -178,7 +178,7 @@ TEST(BiasCorrection, RowsThatAreNoImagesAndASharedBias) {
   set_state(weights, Role::kActivation, {});
   LoadOptions load;
   load.batch_size = 8;
-  const RtValue x = Loader(data, load).next()->inputs;
+  const RtValue x = Loader(data, load).next()->inputs.only();
   const auto mean = [&](const Graph& of) {
     return Executor(of).run({{"x", x}}, {"first"}).at("first").tensor().mean(0);
   };

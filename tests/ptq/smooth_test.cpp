@@ -59,7 +59,7 @@ QuantPlan plan_of(const Graph& graph) {
 
 // Factors round once and products of eight terms again: a few units in the last place of the largest term.
 void expect_same(const Graph& before, const Graph& after) {
-  const at::Tensor x = Rows().get(3).input.tensor().unsqueeze(0);
+  const at::Tensor x = Rows().get(3).inputs.tensor().unsqueeze(0);
   for (std::size_t output : {0U, 1U}) {
     const at::Tensor wanted = Executor(before).run({RtValue(x)})[output].tensor();
     const at::Tensor found = Executor(after).run({RtValue(x)})[output].tensor();

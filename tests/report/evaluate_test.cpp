@@ -130,6 +130,20 @@ TEST(Evaluate, NamesBrokenItemsAndLeavesThemOutWhenAsked) {
   EXPECT_NE(message_of(identity(Dim::symbol("N"), 6), data).find("item 2 is broken"), std::string::npos);
 }
 
+// Issue 14: tied logits were broken in no fixed order, and data without labels was refused.
+TEST(Evaluate, TiesGoToTheLowestClassAndPredictionsNeedNoLabels) {
+  const EvalResult tied = evaluate(identity(Dim::symbol("N"), 6), Rows(at::ones({3, 6}), {0, 1, 5}));
+  EXPECT_EQ(tied.correct, 1);
+  EXPECT_EQ(tied.correct5, 2);
+  EXPECT_EQ(tied.predictions[2].first, 0);
+  EXPECT_EQ(tied.predictions[2].second, 1);
+  const EvalResult plain =
+      evaluate(identity(Dim::symbol("N"), 6), Rows(seven_rows(), {-1, -1, -1, -1, -1, -1, -1}, Task::kNone));
+  EXPECT_EQ(plain.images, 7);
+  EXPECT_EQ(plain.predictions[3].first, 3);
+  EXPECT_EQ(compare_predictions(plain.predictions, plain.predictions).changed, 0);
+}
+
 TEST(Evaluate, SaysWhatDoesNotFit) {
   const Rows data(seven_rows(), {0, 1, 3, 1, 3, 5, 6});
   EXPECT_EQ(message_of(identity(Dim::symbol("N"), 6), data), "image '6' has label 6, but the model has 6 classes");
@@ -137,11 +151,11 @@ TEST(Evaluate, SaysWhatDoesNotFit) {
   options.batch = 8;
   EXPECT_EQ(message_of(identity(4, 6), data, options),
             "the model's batch dimension is fixed at 4; a batch of 8 cannot be fed (leave the batch size out)");
-  EXPECT_EQ(message_of(identity(Dim::symbol("N"), 6), Rows(seven_rows(), {0, 1, 2, 3, 4, 5, 6}, Task::kNone)),
-            "the data has no labels: there is nothing to score against");
   Graph two = identity(4, 6);
   two.add_input("more", TypeInfo::tensor(DType::kFloat, {1}));
-  EXPECT_EQ(message_of(two, data), "evaluation feeds one input, but the model has 2");
+  EXPECT_EQ(message_of(two, data),
+            "the data gives one value without a name, but the model has 2 inputs to fill: 'x' (float[4, 6]), 'more' "
+            "(float[1]); name data for each of them (npz:, or as=NAME and with=FILE; docs/data.md)");
 }
 
 TEST(InputHint, ReadsImagesAndTexts) {

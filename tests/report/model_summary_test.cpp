@@ -40,6 +40,23 @@ TEST(Summarize, ScalesMacsWithTheGivenDims) {
   EXPECT_EQ(summarize(small_model(false), {{"N", 5}}).macs, 5 * 36 * 4 * 27);
 }
 
+// Issue 14: with 1 for every symbol a window of 2 did not fit.
+TEST(Summarize, ChoosesSizesThatFit) {
+  Graph graph;
+  const Dims dims = {Dim::symbol("N"), 3, Dim::symbol("H"), Dim::symbol("W")};
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, dims));
+  Node& conv = graph.add("Conv", "conv", {&x, &graph.add_constant("w", at::ones({4, 3, 3, 3}))});
+  Node& pool = graph.add("MaxPool", "pool", {&conv.output()});
+  pool.attrs["kernel_shape"] = std::vector<std::int64_t>{2, 2};
+  graph.add_output(pool.output());
+  const ModelSummary summary = summarize(graph);
+  EXPECT_EQ(summary.dims.at("N"), 1);
+  EXPECT_EQ(summary.dims.at("H"), 4);
+  EXPECT_EQ(summary.macs, 2 * 2 * 4 * 27);
+  EXPECT_EQ(summarize(graph, {{"W", 6}}).macs, 2 * 4 * 4 * 27);
+  EXPECT_THROW(summarize(graph, {{"W", 2}}), Error) << "what was given does not fit, whatever the others are";
+}
+
 TEST(Summarize, ShowsModelsWithUnknownOperators) {
   const ModelSummary summary = summarize(small_model(true));
   EXPECT_EQ(summary.unsupported, (std::map<std::string, std::int64_t>{{"my.Op", 1}}));

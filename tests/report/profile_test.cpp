@@ -22,7 +22,7 @@ class Noise : public Dataset {
   std::int64_t size() const override { return 10; }
   Sample get(std::int64_t index) const override {
     Sample sample;
-    sample.input = RtValue(all_[index]);
+    sample.inputs = RtValue(all_[index]);
     return sample;
   }
   Task task() const override { return Task::kNone; }

@@ -34,7 +34,7 @@ struct Forms {
 at::Tensor images(int count) {
   const auto data = open_dataset(demo_data(500, count));
   std::vector<at::Tensor> all;
-  for (int i = 0; i < count; ++i) all.push_back(data->get(i).input.tensor());
+  for (int i = 0; i < count; ++i) all.push_back(data->get(i).inputs.tensor());
   return at::stack(all);
 }
 

@@ -12,16 +12,16 @@ except ImportError:
     runner.missing("onnxruntime")
 
 
-def load(path, shapes):
+def load(path, shapes, first):
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    batch = session.get_inputs()[0].shape[0]
 
     def run(feeds, names):
         names = names or [output.name for output in session.get_outputs()]
         return dict(zip(names, session.run(names, feeds)))
+    batch = next((value.shape[0] for value in session.get_inputs() if value.name == first), None)
     return batch if isinstance(batch, int) else None, run
 
 

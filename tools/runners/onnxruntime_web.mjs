@@ -31,8 +31,10 @@ async function runtime() {
 function parse(words) {
   const option = (name) => words.includes(name) ? words.splice(words.indexOf(name), 2)[1] : null;
   const names = option('--tensors')?.split(','), seconds = Number(option('--time') || 0);
-  if (words.length !== 3) stop('usage: onnxruntime_web.mjs MODEL INPUTS.npz OUTPUTS.npz [--tensors a,b,c] [--time S]');
-  return {model: words[0], inputs: words[1], outputs: words[2], names, seconds};
+  const shared = new Set(option('--shared')?.split(','));
+  if (words.length !== 3)
+    stop('usage: onnxruntime_web.mjs MODEL INPUTS.npz OUTPUTS.npz [--tensors a,b,c] [--shared a,b] [--time S]');
+  return {model: words[0], inputs: words[1], outputs: words[2], names, seconds, shared};
 }
 
 // Items first ... end of an array, filled up with the last one to `count`.
@@ -75,14 +77,14 @@ async function main() {
   const session = await ort.InferenceSession.create(
       new Uint8Array(fs.readFileSync(job.model)), {executionProviders: ['wasm'], graphOptimizationLevel: 'all'});
   const feeds = readNpz(job.inputs), parts = {};
-  const first = Object.values(feeds)[0], items = first.shape[0];
-  const fixed = session.inputMetadata?.[0]?.shape?.[0];
+  const sliced = Object.keys(feeds).find((name) => !job.shared.has(name)), items = sliced ? feeds[sliced].shape[0] : 1;
+  const fixed = session.inputMetadata?.[session.inputNames.indexOf(sliced)]?.shape?.[0];
   const batch = typeof fixed === 'number' && fixed > 0 ? fixed : 0;
   const names = job.names || session.outputNames;
   for (let at = 0; at < items; at += batch || kSlice) {
     const end = Math.min(at + (batch || kSlice), items), tensors = {};
     for (const [name, array] of Object.entries(feeds)) {
-      const part = slice(array, at, end, batch || end - at);
+      const part = job.shared.has(name) ? array : slice(array, at, end, batch || end - at);
       tensors[name] = new ort.Tensor(part.type, part.data, part.shape);
     }
     const found = await session.run(tensors, names);
@@ -96,7 +98,7 @@ async function main() {
         fed: batch || end - at
       });
   }
-  writeNpz(job.outputs, Object.fromEntries(names.map((name) => [name, join(parts[name])])));
+  writeNpz(job.outputs, Object.fromEntries(names.map((name) => [name, sliced ? join(parts[name]) : parts[name][0]])));
 }
 
 main().catch((error) => stop(String(error?.stack || error)));

@@ -12,10 +12,9 @@ except ImportError:
     runner.missing("openvino")
 
 
-def load(path, shapes):
+def load(path, shapes, first):
     core = openvino.Core()
     model = core.read_model(path)
-    batch = model.inputs[0].get_partial_shape()[0]
     # Float layers in float: on newer processors the plug-in would take bfloat16.
     compiled = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
     # A tensor has every name that it had on the way; the last one that the file gives it may be any of them.
@@ -25,7 +24,8 @@ def load(path, shapes):
     def run(feeds, names):
         found = compiled(feeds)
         return {name: found[outputs[name]] for name in names or wanted if name in outputs}
-    return batch.get_length() if batch.is_static else None, run
+    batch = model.input(first).get_partial_shape()[0] if first else None
+    return batch.get_length() if batch is not None and batch.is_static else None, run
 
 
 runner.main(load)

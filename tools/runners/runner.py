@@ -34,20 +34,24 @@ def missing(package):
          f"environment that has it, and QUENCH_PYTHON=.../bin/python names another one", 2)
 
 
-def with_batch(path, shapes):
-    """The model of `path` (of the package onnx) with its batch fixed, at its own or at that of `shapes`; and the batch."""
+def with_batch(path, shapes, first):
+    """The model of `path` (of the package onnx) with its batch fixed, at its own or at that of `shapes`; and the batch
+    (None where there is no input `first` whose first axis is one)."""
     import onnx
     model = onnx.load(path)
     constants = {tensor.name for tensor in model.graph.initializer}
     inputs = [value for value in model.graph.input if value.name not in constants]
-    first = inputs[0].type.tensor_type.shape.dim[0]
-    symbol, batch = first.dim_param, first.dim_value or shapes[inputs[0].name][0]
-    for value in [*inputs, *model.graph.output, *model.graph.value_info]:
-        for dim in value.type.tensor_type.shape.dim:
-            if symbol and dim.dim_param == symbol:
-                dim.dim_value = batch
+    symbols, batch = {}, None
     for value in inputs:
-        value.type.tensor_type.shape.dim[0].dim_value = batch
+        dims = value.type.tensor_type.shape.dim
+        if value.name == first:
+            batch = dims[0].dim_value or shapes[first][0]
+        for dim, size in zip(dims, shapes[value.name]):
+            dim.dim_value = dim.dim_value or symbols.setdefault(dim.dim_param or id(dim), size)
+    for value in [*model.graph.output, *model.graph.value_info]:
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_param in symbols:
+                dim.dim_value = symbols[dim.dim_param]
     return model, batch
 
 
@@ -80,22 +84,29 @@ def input_names(path):
 
 
 def main(load):
-    """`load(path, shapes)` gives (batch or None, run); run(feeds, names or None) gives {name: array} for one slice of the
-    items. `shapes` are those of a slice; a runtime that compiles for them takes shapes[name][0] for its batch."""
+    """`load(path, shapes, first)` gives (batch or None, run); run(feeds, names or None) gives {name: array} for one slice of
+    the items. `shapes` are those of a slice; a runtime that compiles for them takes shapes[name][0] for its batch.
+    `first` is an input whose first axis counts the items (None: there is none)."""
     import argparse
     parser = argparse.ArgumentParser()
     parser.add_argument("model")
     parser.add_argument("inputs")
     parser.add_argument("outputs")
     parser.add_argument("--tensors", help="outputs of the model, by name, with commas between (default: all)")
+    parser.add_argument("--shared", help="inputs that are fed whole with each slice, by name, with commas between")
     parser.add_argument("--time", type=float, help="seconds to repeat the first slice for; prints the fastest run, as JSON")
     arguments = parser.parse_args()
     import numpy
     names = arguments.tensors.split(",") if arguments.tensors else None
     feeds = dict(numpy.load(arguments.inputs))
-    items = len(next(iter(feeds.values())))
+    shared = {name: feeds.pop(name) for name in (arguments.shared.split(",") if arguments.shared else [])}
+    items = len(next(iter(feeds.values()))) if feeds else 1
     shapes = {name: (min(items, SLICE), *array.shape[1:]) for name, array in feeds.items()}
-    batch, run = load(arguments.model, shapes)
+    shapes.update({name: array.shape for name, array in shared.items()})
+    batch, run_all = load(arguments.model, shapes, next(iter(feeds), None))
+    run = lambda part, names: run_all({**part, **shared}, names)
+    if not feeds:  # no input has an axis of items: one run is all
+        return write_npz(arguments.outputs, run({}, names))
     parts = []
     for first in range(0, items, batch or SLICE):
         part = {name: array[first:first + (batch or SLICE)] for name, array in feeds.items()}
@@ -103,7 +114,7 @@ def main(load):
         fed = max(batch or 0, count)
         if count < fed:  # filled up with the last item
             part = {name: numpy.concatenate([array, numpy.repeat(array[-1:], fed - count, 0)]) for name, array in part.items()}
-#The first axis of a tensor need not count items, but grows with them.
+        # The first axis of a tensor need not count items, but grows with them.
         parts.append({name: array[:len(array) * count // fed] for name, array in run(part, names).items()})
     for name in names or []:
         if name not in parts[0]:

@@ -21,8 +21,8 @@ def make_scalars(graph):
             del tensor.dims[:]
 
 
-def load(path, shapes):
-    model, batch = runner.with_batch(path, shapes)
+def load(path, shapes, first):
+    model, batch = runner.with_batch(path, shapes, first)
     make_scalars(model.graph)
     outputs = [value.name for value in model.graph.output]  # tract itself names nodes, not tensors
     inputs = runner.input_names(path)  # taken by place

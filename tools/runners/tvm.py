@@ -14,8 +14,8 @@ except ImportError:
     runner.missing("tvm")
 
 
-def load(path, shapes):
-    model, batch = runner.with_batch(path, shapes)
+def load(path, shapes, first):
+    model, batch = runner.with_batch(path, shapes, first)
     outputs = [value.name for value in model.graph.output]
     inputs = runner.input_names(path)  # taken by place
     module = from_onnx(model, keep_params_in_input=False)

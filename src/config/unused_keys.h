@@ -1,0 +1,15 @@
+// Keys of a job that post-training quantization has no use for: what a user must know ends the job, the rest is a note.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "quench/config.h"
+
+namespace quench {
+
+// Notes, one per stage that the keys are of. Throws where the config asks for training: what would come out is not what
+// it describes.
+std::vector<std::string> unused_keys(const JobConfig& job);
+
+}  // namespace quench

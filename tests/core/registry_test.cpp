@@ -1,0 +1,33 @@
+#include "quench/registry.h"
+
+#include <gtest/gtest.h>
+
+namespace quench {
+namespace {
+
+const std::vector<std::string> kPlatforms = {"academic", "onnx_qnn", "onnxruntime",  "openvino",    "ort",
+                                             "snpe",     "tensorrt", "tensorrt_nlp", "tensorrt_qdq"};
+
+// Issue 14: 'onnxrt' suggested nothing.
+TEST(NearestName, FindsWhatWasMistypedCutShortOrAbbreviated) {
+  EXPECT_EQ(nearest_name("onnxrt", kPlatforms), "onnxruntime");
+  EXPECT_EQ(nearest_name("onnxruntme", kPlatforms), "onnxruntime");
+  EXPECT_EQ(nearest_name("runtime", kPlatforms), "onnxruntime");
+  EXPECT_EQ(nearest_name("vino", kPlatforms), "openvino");
+  EXPECT_EQ(nearest_name("TensorRT-QDQ", kPlatforms), "tensorrt_qdq");
+  EXPECT_EQ(nearest_name("nvidia_tensorrt", kPlatforms), "tensorrt");
+  EXPECT_EQ(nearest_name("snp", kPlatforms), "snpe");
+  EXPECT_EQ(nearest_name("keras", kPlatforms), "");
+  EXPECT_EQ(nearest_name("xy", kPlatforms), "");
+}
+
+TEST(FailUnknownName, ListsWhatIsKnown) {
+  try {
+    fail_unknown_name("platform", "keras", kPlatforms);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message().find("unknown platform 'keras'; known: academic, onnx_qnn"), 0U) << error.message();
+  }
+}
+
+}  // namespace
+}  // namespace quench
