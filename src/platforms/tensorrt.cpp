@@ -16,6 +16,8 @@ Platform tensorrt() {
   platform.weight.scheme = QScheme::parse("int8 symmetric channel:0 narrow").spec();
   platform.activation.scheme = QScheme::parse("int8 symmetric tensor narrow").spec();
   observe_least_error(platform, ObserverChoice{"ema_min_max"});
+  platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
+  platform.equalize = true;
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.options = {{"fuse_residual_add", 0.0, "leaves the operand of an Add that comes from a plain Conv or Gemm"}};

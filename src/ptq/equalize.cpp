@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "ptq/channel_ranges.h"
 #include "ptq/equalize_pairs.h"
@@ -34,8 +35,8 @@ double spread(const at::Tensor& range) {
   return alive.numel() == 0 ? 1.0 : (alive.max() / alive.min()).item<double>();
 }
 
-at::Tensor output_ranges(const Node& layer) { return ranges(by_output(layer, layer.input(1)->tensor().detach())); }
-at::Tensor input_ranges(const Node& layer) { return ranges(by_input(layer, layer.input(1)->tensor().detach())); }
+at::Tensor output_ranges(const Node& layer) { return ranges(output_rows(layer, layer.input(1)->tensor().detach())); }
+at::Tensor input_ranges(const Node& layer) { return ranges(input_rows(layer, layer.input(1)->tensor().detach())); }
 
 double spread_of(const LayerPair& pair) {
   return std::sqrt(spread(output_ranges(*pair.first)) * spread(input_ranges(*pair.second)));
@@ -48,7 +49,7 @@ struct Balance : LayerPair {
         second_weight(second->input(1)->tensor()),
         spread_before(spread_of(pair)) {
     if (const Value* bias = first->input(2)) first_bias = bias->tensor();
-    const std::int64_t channels = by_output(*first, first_weight).size(0);
+    const std::int64_t channels = output_rows(*first, first_weight).size(0);
     factors = at::ones({channels}, at::kDouble);
     least = at::zeros({channels}, at::kDouble);
   }
@@ -156,6 +157,19 @@ bool keeps_function(Graph& graph, const FunctionCheck& check, std::vector<Balanc
   return true;
 }
 
+// Null, with the reason, where there is no data and the network does not run on random numbers: what cannot be checked
+// is not done.
+std::unique_ptr<FunctionCheck> make_check(const Graph& graph, const EqualizeOptions& options,
+                                          const std::vector<std::string>& watched, EqualizeRecord& record) {
+  try {
+    return std::make_unique<FunctionCheck>(graph, check_inputs(graph, options.data), watched);
+  } catch (const Error& error) {
+    if (options.data) throw;
+    record.skipped.push_back(concat("all pairs: they cannot be checked without data: ", error.message()));
+    return nullptr;
+  }
+}
+
 EqualizedPair record_of(const Balance& pair) {
   EqualizedPair record;
   record.first = pair.first->name();
@@ -185,9 +199,10 @@ EqualizeRecord equalize(Graph& graph, const EqualizeOptions& options) {
   }
   if (pairs.empty()) return record;
   measure(graph, pairs, options);
-  const FunctionCheck check(graph, check_inputs(graph, options.data), watched);
+  const std::unique_ptr<FunctionCheck> check = make_check(graph, options, watched, record);
+  if (!check) return record;
   do record.rounds = balance_all(graph, pairs, options);
-  while (!keeps_function(graph, check, pairs, record));
+  while (!keeps_function(graph, *check, pairs, record));
   for (const Balance& pair : pairs) record.pairs.push_back(record_of(pair));
   graph.verify();
   return record;

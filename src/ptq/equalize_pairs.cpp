@@ -71,8 +71,8 @@ std::string why_no_partner(const LayerPair& pair, const Node& second, const Valu
   if (!fixed.empty()) return concat("behind it, ", text_of(second), ": ", fixed);
   if (channel_axis(second, read) != pair.axis)
     return concat(text_of(second), " reads channels along another axis than ", text_of(*pair.first), " writes them");
-  const std::int64_t written = by_output(*pair.first, pair.first->input(1)->tensor()).size(0);
-  const std::int64_t channels = by_input(second, second.input(1)->tensor()).size(0);
+  const std::int64_t written = output_rows(*pair.first, pair.first->input(1)->tensor()).size(0);
+  const std::int64_t channels = input_rows(second, second.input(1)->tensor()).size(0);
   return channels == written ? "" : concat(text_of(second), " reads ", channels, " channels, not ", written);
 }
 
@@ -134,13 +134,13 @@ std::vector<LayerPair> find_pairs(const Graph& graph, bool has_data, std::vector
 
 double height_of(const Node& clip) { return clip.input(2)->tensor().item<double>(); }
 
-at::Tensor by_output(const Node& layer, const at::Tensor& weight) {
+at::Tensor output_rows(const Node& layer, const at::Tensor& weight) {
   const int axis = entry_of(layer).traits.weight_axis(layer);
   return weight.movedim(axis, 0).flatten(1);
 }
 
 // Conv [O, I/g, ...] with g groups: input channel i meets only the outputs of its group.
-at::Tensor by_input(const Node& layer, const at::Tensor& weight) {
+at::Tensor input_rows(const Node& layer, const at::Tensor& weight) {
   if (is_linear(layer)) return weight.movedim(1 - entry_of(layer).traits.weight_axis(layer), 0).flatten(1);
   const std::int64_t groups = layer.get_int("group", 1), inputs = weight.size(1);
   return weight.reshape({groups, weight.size(0) / groups, inputs, -1}).transpose(1, 2).reshape({groups * inputs, -1});

@@ -24,8 +24,8 @@ std::vector<LayerPair> find_pairs(const Graph& graph, bool has_data, std::vector
 double height_of(const Node& clip);  // where it cuts
 
 // The weight as [output channels, rest], and as [input channels, rest].
-at::Tensor by_output(const Node& layer, const at::Tensor& weight);
-at::Tensor by_input(const Node& layer, const at::Tensor& weight);
+at::Tensor output_rows(const Node& layer, const at::Tensor& weight);
+at::Tensor input_rows(const Node& layer, const at::Tensor& weight);
 // The weight with its output (input) channels times `factors`.
 at::Tensor scale_outputs(const Node& layer, const at::Tensor& weight, const at::Tensor& factors);
 at::Tensor scale_inputs(const Node& layer, const at::Tensor& weight, const at::Tensor& factors);

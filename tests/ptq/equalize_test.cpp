@@ -195,6 +195,16 @@ TEST(Equalize, ASlopeThatIsComputedFixesTheScale) {
   }
 }
 
+TEST(Equalize, WhatCannotBeCheckedIsNotDone) {
+  Graph graph = chain();
+  graph.value("x").set_type(TypeInfo::tensor(DType::kFloat));
+  const at::Tensor weight = graph.value("a.weight").tensor();
+  const EqualizeRecord record = equalize(graph);
+  EXPECT_TRUE(record.pairs.empty());
+  EXPECT_NE(record.skipped.back().find("cannot be checked without data"), std::string::npos) << record.skipped.back();
+  EXPECT_TRUE(at::equal(graph.value("a.weight").tensor(), weight));
+}
+
 TEST(Equalize, ABranchIsLeftAlone) {
   at::manual_seed(4);
   Net net;
