@@ -56,7 +56,7 @@ NamedValues LayerCheck::add(const Call& call, const NamedValues& found, std::vec
   std::int64_t left = call.items;
   for (std::size_t i = 0; i < call.slices.size(); ++i) {
     const NamedValues& inputs = call.slices[i];
-    const std::int64_t size = inputs.begin()->second.tensor().size(0), real = std::min(left, size);
+    const std::int64_t size = call.fed / static_cast<std::int64_t>(call.slices.size()), real = std::min(left, size);
     left -= real;
     const IntegerNetwork::Codes codes = codes_of(found, i, call.slices.size());
     const IntegerNetwork::Runs runs = network_.run_beside(inputs, codes);
