@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 
+#include "quench/executor.h"
 #include "quench/graph.h"
 #include "quench/pass.h"
 
