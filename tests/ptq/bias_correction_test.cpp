@@ -262,7 +262,7 @@ TEST(BiasCorrection, BiasesThatAreNotOneNumberPerScale) {
     EXPECT_TRUE(correct(prepared.graph, data, BiasCorrection::kSequential, 0).changed());
     LoadOptions load;
     load.batch_size = 8;
-    const RtValue x = Loader(data, load).next()->inputs;
+    const RtValue x = Loader(data, load).next()->inputs.only();
     Graph plain(before), weights(prepared.graph);
     disable_all(plain);
     set_state(weights, Role::kActivation, {});
