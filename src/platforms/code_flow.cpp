@@ -6,13 +6,18 @@
 #include "quench/error.h"
 
 namespace quench {
+namespace {
+
+constexpr std::int64_t kLeastProducts = 32;  // in a sum, for codes to pay
+
+}  // namespace
 
 CodeFlow::CodeFlow(const PlanBuilder& plan, const CodeOperators& operators) : plan_(plan), operators_(operators) {
   std::vector<const Layer*> joining;
   for (const Layer& layer : plan.layers()) {
     if (plan.is_excluded(layer) || passes_codes(plan, layer)) continue;
     const bool joins = plan.is_listed(layer, operators.joins) && !plan.is_forced(layer);
-    if (!joins && !plan.is_listed(layer, operators.products)) continue;
+    if (!joins && (!plan.is_listed(layer, operators.products) || is_small_product(layer))) continue;
     on_codes_.insert(&layer);
     if (joins) joining.push_back(&layer);
   }
@@ -30,7 +35,17 @@ bool CodeFlow::gives_codes(const Layer& layer) const {
   return passes(layer) && layer.head().input(0) && comes_in_codes(*layer.head().input(0));
 }
 
+bool CodeFlow::is_small_product(const Layer& layer) const {
+  if (layer.op() != "MatMul" || plan_.has_weight(layer) || plan_.is_forced(layer)) return false;
+  const Value* a = layer.head().input(0);
+  return a && a->has_rank() && a->rank() > 0 && a->dims().back().is_number() &&
+         a->dims().back().number() < kLeastProducts;
+}
+
 std::string CodeFlow::why_float(const Layer& layer) const {
+  if (is_small_product(layer))
+    return concat("'", layer.head().name(), "' sums ", layer.head().input(0)->dims().back().number(),
+                  " products: codes would cost more than they save");
   if (const Value* operand = float_operand(layer))
     return concat("'", layer.head().name(), "' joins '", operand->name(), "', which is float");
   return concat("'", layer.head().name(), "' is read in float alone");

@@ -26,7 +26,9 @@ class CodeFlow {
 
   bool computes_on_codes(const Layer& layer) const { return on_codes_.contains(&layer); }
   bool gives_codes(const Layer& layer) const;
-  // Why a layer that joins tensors stays float.
+  // Two activations whose product has short sums (the scores of small attention heads): it stays float.
+  bool is_small_product(const Layer& layer) const;
+  // Why such a layer, or one that joins tensors, stays float.
   std::string why_float(const Layer& layer) const;
 
  private:

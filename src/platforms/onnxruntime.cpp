@@ -39,7 +39,7 @@ void annotate(PlanBuilder& plan) {
       annotate_output(plan, flow, layer);
     } else if (plan.is_excluded(layer)) {
       for (const Value* value : plan.activations_of(layer)) plan.quantize_input(layer, *value, "");  // notes the reason
-    } else if (plan.is_listed(layer, operators().joins)) {
+    } else if (plan.is_listed(layer, operators().joins) || flow.is_small_product(layer)) {
       plan.leave_float(layer.output(), flow.why_float(layer));
     }
   }

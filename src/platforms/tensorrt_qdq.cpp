@@ -62,7 +62,7 @@ void annotate(PlanBuilder& plan) {
   for (const Layer& layer : plan.layers()) {
     if (flow.computes_on_codes(layer) || layer.op() == "MaxPool" || plan.is_excluded(layer))
       annotate_layer(plan, layer);
-    else if (plan.is_listed(layer, operators().joins))
+    else if (plan.is_listed(layer, operators().joins) || flow.is_small_product(layer))
       plan.leave_float(layer.output(), flow.why_float(layer));
   }
 }

@@ -47,8 +47,11 @@ TEST(TensorrtQdq, BranchesOfAConcatShareItsScale) {
 // Linear layers and scores are products of codes; attention times values is not, nor is the residual stream.
 TEST(TensorrtQdq, PlansAttention) {
   Graph graph = parse_graph(R"(graph "g" {
-    input %x : float[1, 3, 2]
-    const %q.weight : float[2, 2] = {1.0, 2.0, 3.0, 4.0}
+    input %x : float[1, 3, 32]
+    input %narrow : float[1, 3, 8]
+    const %ones : float[] = {1.0}
+    const %size : int64[2] = {32, 32}
+    %q.weight = Expand "q.weight" (%ones, %size)
     %stream = Exp "stream" (%x)
     %q = MatMul "q" (%stream, %q.weight)
     %k = Transpose "k" (%q) {perm = ints[0, 2, 1]}
@@ -56,7 +59,10 @@ TEST(TensorrtQdq, PlansAttention) {
     %attention = Softmax "attention" (%scores)
     %values = MatMul "values" (%attention, %q)
     %residual = Add "residual" (%stream, %values)
+    %turned = Transpose "turned" (%narrow) {perm = ints[0, 2, 1]}
+    %small = MatMul "small" (%narrow, %turned)
     output %residual
+    output %small
   })");
   infer_shapes(graph);
   QuantConfig config;
@@ -66,6 +72,7 @@ TEST(TensorrtQdq, PlansAttention) {
             "stream: int8 symmetric tensor\nq.weight: int8 symmetric channel:1 narrow\n"
             "q: int8 symmetric tensor\nk: int8 symmetric tensor\n");
   EXPECT_NE(explain(plan, "attention").find("symmetric codes would waste half"), std::string::npos);
+  EXPECT_NE(explain(plan, "small").find("sums 8 products"), std::string::npos);
   EXPECT_NE(explain(plan, "residual").find("'residual' joins"), std::string::npos);
 }
 
