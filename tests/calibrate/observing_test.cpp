@@ -19,7 +19,7 @@ TEST(Observing, ALoopOfOnesOwnFindsTheSame) {
   for (int i = 0; i < 3; ++i) {
     const at::Tensor x = whole({2 + i, 3, 8, 8}, i, 6);
     executor.run({RtValue(x)});
-    network.run(RtValue(x));
+    network.run({{fast.inputs()[0]->name(), RtValue(x)}});
   }
   for (Observing* one : {&observing, &fast_observing}) {
     one->observe_constants();
