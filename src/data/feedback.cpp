@@ -10,17 +10,20 @@
 namespace quench {
 namespace {
 
-void check_pair(const Graph& graph, const std::string& input, const std::string& output) {
-  const Value *in = graph.find_value(input), *out = graph.find_value(output);
+// The graph's output of that name, whether or not a quantizer stands behind it by now.
+std::string state_output(const Graph& graph, const std::string& input, const std::string& output) {
+  const Value* in = graph.find_value(input);
   QUENCH_CHECK(in && in->is_input(), "feedback=", input, ":", output, ": the model has no input '", input,
                "'; it takes ", input_list(graph));
   std::string outputs;
-  bool found = false;
   for (const Value* one : graph.outputs()) {
-    outputs += concat(outputs.empty() ? "'" : ", '", one->name(), "'");
-    found = found || one == out;
+    const Node* quantizer = one->producer();
+    const bool quantized = quantizer && quantizer->op() == "quench.FakeQuant";
+    const std::string& name = quantized ? quantizer->input(0)->name() : one->name();
+    if (name == output || one->name() == output) return one->name();
+    outputs += concat(outputs.empty() ? "'" : ", '", name, "'");
   }
-  QUENCH_CHECK(found, "feedback=", input, ":", output, ": the model has no output '", output, "'; it gives ", outputs);
+  fail("feedback=", input, ":", output, ": the model has no output '", output, "'; it gives ", outputs);
 }
 
 // Zeros of the input's shape for one item.
@@ -79,8 +82,8 @@ class StateRun {
  public:
   StateRun(const Graph& graph, const Dataset& data)
       : graph_(graph), data_(data), feedback_(data.feedback()), executor_(graph) {
-    for (const auto& [input, output] : feedback_.states) {
-      check_pair(graph, input, output);
+    for (auto& [input, output] : feedback_.states) {
+      output = state_output(graph, input, output);
       outputs_.push_back(output);
     }
     const std::int64_t fixed = fixed_batch(graph, &data);
@@ -147,7 +150,7 @@ class StateRun {
 
   const Graph& graph_;
   const Dataset& data_;
-  const Feedback feedback_;
+  Feedback feedback_;
   Executor executor_;
   std::vector<std::string> outputs_;
   NamedValues item_, state_;  // an item's inputs; the states as the graph takes them
