@@ -61,10 +61,12 @@ struct SmoothedTensor {
   bool product = false;       // a Mul was put behind it, since nothing there took the factors
   // Of the layers that read it: squared error over energy, mean over rows.
   double error_before = 0.0, error_after = 0.0;
+  bool changed() const;
 };
 struct SmoothRecord {
   std::vector<SmoothedTensor> tensors;
   std::vector<std::string> skipped;  // "value: why"
+  bool changed() const;              // whether any tensor was treated
 };
 
 struct SmoothOptions {

@@ -164,13 +164,15 @@ EvalResult evaluate_graph(const QuantizeJob& job, const Dataset& data, Graph gra
   });
 }
 
+bool is_smoothed(const QuantizeRecord& record) { return record.smoothed && record.smoothed->changed(); }
+
 // Beside the model as it came: what equalization and bias correction did to it counts.
 ProfileOptions profile_options(const QuantizeJob& job, const QuantizeRecord& record) {
   ProfileOptions options;
   options.workers = job.workers;
   options.skip_broken = job.skip_broken;
   options.device = job.device;
-  if (record.equalized)
+  if (record.equalized && !is_smoothed(record))
     for (const EqualizedPair& pair : record.equalized->pairs)
       for (const std::string& value : pair.between) options.scaled[value] = {pair.factors, pair.axis};
   return options;
@@ -278,7 +280,10 @@ void quantize(const QuantizeJob& job, const CommonOptions& common) {
     record.size = weight_size(graph, *record.plan);
   });
   if (job.config.smooth.value_or(false) && data.calib && !job.dry_run)
-    stages.run("smooth", [&] { record.smoothed = smooth_graph(*record.plan, *data.calib, graph, common); });
+    stages.run("smooth", [&] {
+      record.smoothed = smooth_graph(*record.plan, *data.calib, graph, common);
+      if (is_smoothed(record)) fused = graph;  // its tensors have other scales now: they are the ones to compare with
+    });
   if (job.dry_run) return print_need(record, graph, items_at_once(job, graph, data.calib.get()), common.json);
   stages.run("insert", [&] { insert_plan(job, *record.plan, graph); });
   stages.run("calibrate", [&] {

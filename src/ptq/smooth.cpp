@@ -200,13 +200,18 @@ void smooth_site(Graph& graph, SmoothSite& site, const Seen& seen, QuantizeBy by
   result.outliers = chosen.factors.eq(0).sum().item<std::int64_t>();
   result.error_before = search.as_it_is().error;
   result.error_after = chosen.error;
-  const bool changes = chosen.alpha > 0.0 || result.centred || result.outliers > 0;
-  result.product = changes && needs_product(site, chosen.change());
-  if (changes) apply_change(graph, site, chosen.change());
+  result.product = result.changed() && needs_product(site, chosen.change());
+  if (result.changed()) apply_change(graph, site, chosen.change());
   record.tensors.push_back(result);
 }
 
 }  // namespace
+
+bool SmoothedTensor::changed() const { return alpha > 0.0 || centred || outliers > 0; }
+
+bool SmoothRecord::changed() const {
+  return std::any_of(tensors.begin(), tensors.end(), [](const SmoothedTensor& one) { return one.changed(); });
+}
 
 SmoothRecord smooth(Graph& graph, QuantPlan& plan, const Dataset& data, const SmoothOptions& options) {
   const c10::AutoGradMode no_grad(false);
@@ -217,6 +222,10 @@ SmoothRecord smooth(Graph& graph, QuantPlan& plan, const Dataset& data, const Sm
   for (std::size_t i = 0; i < sites.size(); ++i)
     with_context([&] { return concat("while smoothing '", sites[i].x->name(), "'"); },
                  [&] { smooth_site(graph, sites[i], seen[i], plan.by, record); });
+  for (std::size_t i = 0; i < sites.size(); ++i)
+    if (sites[i].entry->value != record.tensors[i].value)
+      plan.skipped.push_back(
+          {record.tensors[i].value, concat("'", sites[i].entry->value, "' is quantized in its place")});
   graph.verify();
   return record;
 }

@@ -100,6 +100,18 @@ std::string stages_part(const std::vector<StageRecord>& stages) {
   return table_text({{"stage"}, {"seconds", 12, true}, {"peak memory", 12, true}}, rows);
 }
 
+std::string smoothed_text(const SmoothRecord& record) {
+  std::int64_t treated = 0, products = 0, outliers = 0;
+  for (const SmoothedTensor& one : record.tensors) {
+    treated += one.changed() ? 1 : 0;
+    products += one.product ? 1 : 0;
+    outliers += one.outliers;
+  }
+  if (treated == 0) return "";
+  return concat("smoothed    ", treated, " tensors in front of linear layers; ", products,
+                " by a product of their own, ", outliers, " outlier channels in float\n");
+}
+
 }  // namespace
 
 std::string summary_text(const QuantizeRecord& record) {
@@ -126,6 +138,7 @@ std::string report_text(const QuantizeRecord& record) {
     text += heading("Damage by layer") + profile_table(*record.profile, kLayersShown) +
             concat("on ", record.profile->images,
                    " images; SQNR in dB; alone: only this layer is quantized; so far: ", "all up to it\n");
+  if (record.smoothed) text += smoothed_text(*record.smoothed);
   if (record.equalized) text += heading("Equalized pairs of layers") + equalized_part(*record.equalized);
   if (record.size) text += heading("Weights") + size_part(*record.size);
   if (record.calibration && !record.calibration->raised.empty()) {
