@@ -17,6 +17,7 @@ TEST(NearestName, FindsWhatWasMistypedCutShortOrAbbreviated) {
   EXPECT_EQ(nearest_name("TensorRT-QDQ", kPlatforms), "tensorrt_qdq");
   EXPECT_EQ(nearest_name("nvidia_tensorrt", kPlatforms), "tensorrt");
   EXPECT_EQ(nearest_name("snp", kPlatforms), "snpe");
+  EXPECT_EQ(nearest_name("lqs", {"lsq_plus", "lsq"}), "lsq");
   EXPECT_EQ(nearest_name("keras", kPlatforms), "");
   EXPECT_EQ(nearest_name("xy", kPlatforms), "");
 }

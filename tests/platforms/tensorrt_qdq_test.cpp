@@ -47,7 +47,7 @@ TEST(TensorrtQdq, BranchesOfAConcatShareItsScale) {
 // Linear layers and scores are products of codes; attention times values is not, nor is the residual stream.
 TEST(TensorrtQdq, PlansAttention) {
   Graph graph = parse_graph(R"(graph "g" {
-    input %x : float[1, 3, 32]
+    input %x : float[1, 32, 32]
     input %narrow : float[1, 3, 8]
     const %ones : float[] = {1.0}
     const %size : int64[2] = {32, 32}
@@ -69,7 +69,7 @@ TEST(TensorrtQdq, PlansAttention) {
   config.platform = "tensorrt_qdq";
   const QuantPlan plan = make_plan(graph, config);
   EXPECT_EQ(text_of(plan),
-            "stream: int8 symmetric tensor\nq.weight: int8 symmetric channel:1 narrow\n"
+            "q.weight: int8 symmetric channel:1 narrow\nstream: int8 symmetric tensor\n"
             "q: int8 symmetric tensor\nk: int8 symmetric tensor\n");
   EXPECT_NE(explain(plan, "attention").find("symmetric codes would waste half"), std::string::npos);
   EXPECT_NE(explain(plan, "small").find("sums 8 products"), std::string::npos);
