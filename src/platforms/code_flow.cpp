@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::int64_t kLeastProducts = 32;  // in a sum, for codes to pay
 
+bool normalizes(const std::string& op) {
+  return op == "LayerNormalization" || op == "RMSNormalization" || op == "GroupNormalization" || op == "Softmax";
+}
+
 }  // namespace
 
 CodeFlow::CodeFlow(const PlanBuilder& plan, const CodeOperators& operators) : plan_(plan), operators_(operators) {
@@ -48,7 +52,7 @@ std::string CodeFlow::why_float(const Layer& layer) const {
                   " products: codes would cost more than they save");
   if (const Value* operand = float_operand(layer))
     return concat("'", layer.head().name(), "' joins '", operand->name(), "', which is float");
-  return concat("'", layer.head().name(), "' is read in float alone");
+  return concat("'", layer.head().name(), "' is read by norms and float sums alone");
 }
 
 // An input of the model is quantized where it is read.
@@ -61,7 +65,9 @@ bool CodeFlow::is_read_in_codes(const Value& value) const {
   if (value.is_graph_output()) return true;
   const std::vector<const Layer*> consumers = plan_.consumers_of(value);
   return std::any_of(consumers.begin(), consumers.end(), [&](const Layer* consumer) {
-    return on_codes_.contains(consumer) || (passes(*consumer) && is_read_in_codes(consumer->output()));
+    if (normalizes(consumer->op())) return false;
+    if (passes(*consumer)) return is_read_in_codes(consumer->output());
+    return on_codes_.contains(consumer) || !plan_.is_listed(*consumer, operators_.joins);
   });
 }
 

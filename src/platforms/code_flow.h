@@ -1,9 +1,10 @@
 // Which layers of a graph compute on codes, for targets that decide this tensor by tensor.
 //
 // Products (Conv, Gemm, MatMul) and pools read codes wherever they stand. An operator that only joins tensors (Add,
-// Mul, Concat) does where its operands come in codes and its result is read in codes. Elsewhere codes would have to be
-// made for it alone, and eight bits would cost accuracy and save nothing: the residual stream of a transformer, its
-// norms, activation functions, gates and rotary embeddings stay float, however they are spelled.
+// Mul, Concat) does where its operands come in codes and its result does not go to norms and float sums alone.
+// Elsewhere codes would have to be made for it alone, and eight bits would cost accuracy and save nothing: the residual
+// stream of a transformer, its norms, activation functions, gates and rotary embeddings stay float, however they are
+// spelled.
 #pragma once
 
 #include <set>

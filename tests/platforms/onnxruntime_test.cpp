@@ -105,7 +105,7 @@ TEST(Onnxruntime, JoinsWhatComesInCodesAndIsReadInCodes) {
   infer_shapes(graph);
   const QuantPlan plan = make_plan(graph, config_for("onnxruntime"));
   EXPECT_EQ(quantized_values(plan), "x a sigmoid gate b sum c");
-  EXPECT_EQ(reason_of(plan, "last"), "'last' is read in float alone");
+  EXPECT_EQ(reason_of(plan, "last"), "'last' is read by norms and float sums alone");
 }
 
 TEST(Onnxruntime, RefusesWhatItCannotRun) {
