@@ -2,6 +2,7 @@
 // src/deploy/; which one is the platform's `product`. Nothing is computed anew here: scales go out as they are.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -50,12 +51,23 @@ struct DeployJob {
   Options options;  // checked
 };
 
+// Of a deployed model's inputs and outputs where the model came in float16 or bfloat16. It computes in float32.
+enum class IoTypes : std::uint8_t {
+  kModel,    // the model's own, with a Cast at the border
+  kFloat32,  // the target's compiler takes nothing else
+};
+
 struct Exporter {
   static constexpr const char* kKind = "exporter";
   void (*write)(const DeployJob& job, Deployment& deployment) = nullptr;
   std::vector<OptionInfo> options = {};
+  IoTypes io = IoTypes::kModel;
+  std::string absent = {};  // where there is nothing to write yet: "until ..."
 };
 using ExporterRegistry = Registry<Exporter>;
+
+// "" where a platform has files of its own; else why there are none.
+std::string why_no_files(const std::string& platform);
 
 // Throws where the graph is not calibrated, holds what no file can say, or the target cannot run it, naming the node;
 // and where a file, read back, is not the graph that it was made of.

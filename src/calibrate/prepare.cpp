@@ -12,8 +12,10 @@ namespace {
 bool joins_norms(const QuantConfig& config) { return !groups_of(find_platform(config.platform), config).empty(); }
 
 std::vector<std::string> fusing_passes(const QuantConfig& config, NormMode norm) {
-  std::vector<std::string> passes = {"infer_shapes", "fold_constants", "eliminate_dropout", "eliminate_identity"};
+  std::vector<std::string> passes = {"infer_shapes"};
   const auto then = [&](std::vector<std::string> more) { passes.insert(passes.end(), more.begin(), more.end()); };
+  if (norm == NormMode::kFold) then({"widen_to_float32", "infer_shapes"});  // else the tensors are their owner's
+  then({"fold_constants", "eliminate_dropout", "eliminate_identity"});
   if (norm == NormMode::kFold) then({"fold_weights"});  // else they train
   then({"infer_shapes", "fuse_matmul_add"});
   if (norm == NormMode::kFold) then({"spread_gemm_bias"});

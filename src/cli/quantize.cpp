@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
+#include <set>
 
 #include "calibrate/float_run.h"
 #include "calibrate/slice_size.h"
@@ -12,6 +13,7 @@
 #include "core/output_folder.h"
 #include "core/progress.h"
 #include "data/batch_size.h"
+#include "graph/border.h"
 #include "quench/deploy.h"
 #include "quench/error.h"
 #include "quench/export.h"
@@ -53,6 +55,14 @@ Graph load_float_model(const std::string& path, const ImportOptions& options) {
                  node->where(), "): quantize the float model that it was made of. 'quench eval', 'run' and 'inspect' ",
                  "take it as it is, and 'quench verify' one with QuantizeLinear and DequantizeLinear nodes");
   return graph;
+}
+
+void note_widening(const Graph& graph, QuantizeRecord& record) {
+  std::set<std::string> types;
+  for (const Value* value : graph.values())
+    if (is_narrow_float(value->dtype())) types.insert(name_of(value->dtype()));
+  for (const std::string& type : types)
+    record.notes.push_back("the model computes in " + type + ": widened to float32, with a Cast at inputs and outputs");
 }
 
 DatasetSpec limited(DatasetSpec spec, std::int64_t most) {
@@ -226,6 +236,10 @@ void print_need(const QuantizeRecord& record, const Graph& graph, std::int64_t b
 std::optional<Deployment> deploy_graph(const QuantizeJob& job, const Dataset& data, const Graph& graph,
                                        QuantizeRecord& record) {
   const DeployConfig& config = job.config.deploy;
+  if (const std::string reason = why_no_files(job.config.quant.platform); !reason.empty()) {
+    record.notes.push_back("not deployed: " + reason);
+    return std::nullopt;
+  }
   try {
     return deploy(graph, {"", job.deploy_name(), config.opset, config.exporter, &data});
   } catch (const Error& error) {
@@ -270,6 +284,7 @@ void quantize(const QuantizeJob& job, const CommonOptions& common) {
     record.files = hash_files(job.config);
   });
   stages.run("fuse", [&] {
+    note_widening(graph, record);
     fuse_for_quantizing(graph, config, NormMode::kFold);
     fused = graph;
   });
@@ -305,13 +320,18 @@ void quantize(const QuantizeJob& job, const CommonOptions& common) {
     });
   warn(job, record);
   std::optional<Deployment> files;
-  if (job.deploy) stages.run("deploy", [&] { files = deploy_graph(job, *data.calib, graph, record); });
+  bool must_deploy = false;
+  if (job.deploy)
+    stages.run("deploy", [&] {
+      must_deploy = why_no_files(config.platform).empty();
+      files = deploy_graph(job, *data.calib, graph, record);
+    });
   record.stages = stages.records();
   write_results(job, graph, record, files);
   // One that the config names is the user's.
   if (files && !job.config.deploy.folder.empty()) write_deployment(*files, job.deploy_folder(), job.force);
-  QUENCH_CHECK(files || !job.deploy || stages.ended() || !job.deploy_configured(), record.notes.back(),
-               " (the calibrated model was written: ", job.model_file(), ")");
+  QUENCH_CHECK(files || !must_deploy, record.notes.back(), " (the calibrated model was written: ", job.model_file(),
+               "; --no-deploy leaves the target's files out)");
   if (common.json) return print_json(json_of(record));
   std::cout << summary_text(record) << "written     " << job.model_file() << "\n            "
             << "plan.yaml, record.json and report.txt beside it\n";

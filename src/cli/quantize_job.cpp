@@ -86,9 +86,9 @@ void check_model_is_kept(const QuantizeJob& job) {
 void check_deploy(const QuantizeJob& job) {
   check_model_is_kept(job);
   if (!job.deploy_configured() || job.config.quant.platform.empty()) return;
+  const std::string no_files = why_no_files(job.config.quant.platform);
+  QUENCH_CHECK(no_files.empty(), "'deploy' is configured, but ", no_files);
   const std::string& product = find_platform(job.config.quant.platform).product;
-  QUENCH_CHECK(!product.empty(), "'deploy' is configured, but platform '", job.config.quant.platform,
-               "' has no files of its own");
   job.config.deploy.exporter.checked(ExporterRegistry::instance().get(product).options,
                                      concat("exporter '", product, "'"));
   const fs::path first = fs::path(job.deploy_folder()) / (job.deploy_name() + ".onnx");

@@ -7,6 +7,7 @@
 #include "cli/load_model.h"
 #include "core/atomic_file.h"
 #include "data/feed.h"
+#include "data/npy.h"
 #include "data/random_inputs.h"
 #include "quench/error.h"
 #include "quench/executor.h"
@@ -93,7 +94,7 @@ void run(const Options& options, bool json) {
   const auto start = std::chrono::steady_clock::now();
   const NamedValues outputs = executor.run(inputs, names);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (!options.output.empty()) write_npz(options.output, outputs);
+  if (!options.output.empty()) write_npz(options.output, for_numpy(outputs));
   if (json) {
     print_json({{"inputs", types_of(inputs)}, {"outputs", types_of(outputs)}, {"seconds", seconds}});
     return;

@@ -52,6 +52,13 @@ void fix_bytes(const NpyHeader& header, std::uint8_t* data, std::uint64_t bytes)
 
 }  // namespace
 
+NamedValues for_numpy(const NamedValues& values) {
+  NamedValues result = values;
+  for (auto& [name, value] : result)
+    if (value.is_tensor() && value.dtype() == DType::kBfloat16) value = RtValue(value.tensor().to(at::kFloat));
+  return result;
+}
+
 RtValue read_npy(const ReadExactly& read, std::uint64_t size) {
   const NpyHeader header = parse_npy_header(read_header_text(read, size));
   const std::uint64_t bytes = header.data_bytes();

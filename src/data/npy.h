@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "quench/executor.h"
 #include "quench/rt_value.h"
 
 namespace quench {
@@ -24,6 +25,9 @@ NpyHeader parse_npy_header(const std::string& text);
 
 // Magic, version and dictionary, padded to 64 bytes. Throws for a type that NumPy has not.
 std::string npy_header(const RtValue& value);
+
+// bfloat16, which NumPy has not, as float32, which holds all its numbers. All else as it is.
+NamedValues for_numpy(const NamedValues& values);
 
 // Fills exactly this many bytes, or throws.
 using ReadExactly = std::function<void(void*, std::size_t)>;

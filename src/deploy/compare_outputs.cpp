@@ -7,6 +7,7 @@
 
 #include "data/top_classes.h"
 #include "deploy/quantized.h"
+#include "graph/border.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -36,7 +37,7 @@ at::Tensor leads_of(const at::Tensor& rows) {
 
 // The Softmax that makes the output, whatever moves its elements about behind it.
 bool is_probabilities(const Value& output) {
-  const Node* node = output.producer();
+  const Node* node = source_of_output(output).producer();
   while (node && (node->op() == "Identity" || node->op() == "Reshape" || node->op() == "Flatten"))
     node = node->input(0)->producer();
   return node && node->op() == "Softmax";
@@ -58,7 +59,7 @@ at::Tensor predictions_of(const at::Tensor& output, Task task) {
 
 OutputComparison::OutputComparison(const Value& output, Task task) : task_(task) {
   result_.name = output.name();
-  const Node* quantizer = output.producer();
+  const Node* quantizer = source_of_output(output).producer();
   result_.quantized = is_quantizer(quantizer) && fake_quant_spec(*quantizer).scheme.per_tensor();
   if (result_.quantized) result_.step = qtype_of(*quantizer).params.scale[0];
   result_.probabilities = !result_.quantized && is_probabilities(output);

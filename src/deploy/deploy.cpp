@@ -2,6 +2,7 @@
 
 #include "calibrate/float_run.h"
 #include "deploy/export_check.h"
+#include "deploy/float32_io.h"
 #include "deploy/ready.h"
 #include "deploy/reference_nodes.h"
 #include "quench/error.h"
@@ -33,10 +34,19 @@ std::string chosen_platform(const Graph& graph, QuantPlan plan, const std::strin
 }
 
 const Exporter& exporter_of(const std::string& platform) {
-  const std::string& product = find_platform(platform).product;
-  QUENCH_CHECK(!product.empty(), "platform '", platform,
-               "' has no target of its own, and so no files; another platform's are made with --platform");
-  return ExporterRegistry::instance().get(product);
+  const std::string reason = why_no_files(platform);
+  QUENCH_CHECK(reason.empty(), reason);
+  return ExporterRegistry::instance().get(find_platform(platform).product);
+}
+
+Graph ready_for(const Graph& quantized, const Exporter& exporter, std::vector<std::string>& notes) {
+  Graph graph = ready_for_deployment(quantized);
+  if (exporter.io == IoTypes::kModel) return graph;
+  std::string names;
+  for (const std::string& name : use_float32_io(graph)) names += concat(names.empty() ? "'" : ", '", name, "'");
+  if (!names.empty())
+    notes.push_back(concat(names, ": float32 in these files, since the target takes no 16-bit floats"));
+  return graph;
 }
 
 void check_names(const Deployment& deployment) {
@@ -45,6 +55,14 @@ void check_names(const Deployment& deployment) {
 }
 
 }  // namespace
+
+std::string why_no_files(const std::string& platform) {
+  const std::string name = platform_name(platform), another = "another platform's are made with --platform";
+  const std::string& product = find_platform(platform).product;
+  if (product.empty()) return concat("platform '", name, "' has no target of its own, and so no files; ", another);
+  const std::string& absent = ExporterRegistry::instance().get(product).absent;
+  return absent.empty() ? "" : concat("platform '", name, "' has no files ", absent, "; ", another);
+}
 
 Deployment deploy(const Graph& quantized, const DeployOptions& options) {
   QUENCH_CHECK(!options.name.empty() && options.name[0] != '.' && options.name.find('/') == std::string::npos, "'",
@@ -56,7 +74,8 @@ Deployment deploy(const Graph& quantized, const DeployOptions& options) {
   result.platform = chosen_platform(quantized, plan, options.platform);
   const Exporter& exporter = exporter_of(result.platform);
   const std::string product = find_platform(result.platform).product;
-  const Graph ready = with_context([] { return "while deploying"; }, [&] { return ready_for_deployment(quantized); });
+  const Graph ready =
+      with_context([] { return "while deploying"; }, [&] { return ready_for(quantized, exporter, result.notes); });
   const DeployJob job{ready,        result.platform,
                       options.name, options.opset,
                       plan.parity,  options.exporter.checked(exporter.options, concat("exporter '", product, "'"))};

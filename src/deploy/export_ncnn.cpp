@@ -103,6 +103,7 @@ void write_ncnn(const DeployJob& job, Deployment& deployment) {
 }  // namespace
 
 QUENCH_REGISTER_EXPORTER("ncnn_table", write_ncnn,
-                         "the float model and ncnn's text table of scales: N_deploy_model.onnx, N.table")
+                         "the float model and ncnn's text table of scales: N_deploy_model.onnx, N.table", {},
+                         IoTypes::kFloat32)
 
 }  // namespace quench

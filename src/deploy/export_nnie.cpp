@@ -82,6 +82,7 @@ void write_nnie(const DeployJob& job, Deployment& deployment) {
 
 }  // namespace
 
-QUENCH_REGISTER_EXPORTER("nnie", write_nnie, "clip values of layers for NNIE: N_gfpq_param_dict.json")
+QUENCH_REGISTER_EXPORTER("nnie", write_nnie, "clip values of layers for NNIE: N_gfpq_param_dict.json", {},
+                         IoTypes::kFloat32)
 
 }  // namespace quench

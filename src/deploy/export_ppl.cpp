@@ -37,6 +37,7 @@ void write_ppl(const DeployJob& job, Deployment& deployment) {
 
 }  // namespace
 
-QUENCH_REGISTER_EXPORTER("ppl", write_ppl, "steps and ranges for PPL, weights included: N_clip_ranges.json")
+QUENCH_REGISTER_EXPORTER("ppl", write_ppl, "steps and ranges for PPL, weights included: N_clip_ranges.json", {},
+                         IoTypes::kFloat32)
 
 }  // namespace quench

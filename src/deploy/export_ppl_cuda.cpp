@@ -35,6 +35,7 @@ void write_ppl_cuda(const DeployJob& job, Deployment& deployment) {
 }  // namespace
 
 QUENCH_REGISTER_EXPORTER("ppl_cuda", write_ppl_cuda,
-                         "ranges for PPL on CUDA: lines in N_clip_ranges.json, JSON in N_ppl_cuda_ranges.json")
+                         "ranges for PPL on CUDA: lines in N_clip_ranges.json, JSON in N_ppl_cuda_ranges.json", {},
+                         IoTypes::kFloat32)
 
 }  // namespace quench

@@ -85,6 +85,7 @@ void write_snpe(const DeployJob& job, Deployment& deployment) {
 
 }  // namespace
 
-QUENCH_REGISTER_EXPORTER("snpe", write_snpe, "encodings for Qualcomm's converter: N_clip_ranges.json")
+QUENCH_REGISTER_EXPORTER("snpe", write_snpe, "encodings for Qualcomm's converter: N_clip_ranges.json", {},
+                         IoTypes::kFloat32)
 
 }  // namespace quench

@@ -203,6 +203,7 @@ void write_stpu(const DeployJob& job, Deployment& deployment) {
 
 }  // namespace
 
-QUENCH_REGISTER_EXPORTER("stpu", write_stpu, "ranges for STPU: N_for_stpu.onnx, N_stpu_minmax.json")
+QUENCH_REGISTER_EXPORTER("stpu", write_stpu, "ranges for STPU: N_for_stpu.onnx, N_stpu_minmax.json", {},
+                         IoTypes::kFloat32)
 
 }  // namespace quench

@@ -49,6 +49,7 @@ void write_tengine(const DeployJob& job, Deployment& deployment) {
 
 }  // namespace
 
-QUENCH_REGISTER_EXPORTER("tengine", write_tengine, "scales for Tengine: N_for_tengine.onnx, N_for_tengine.scale")
+QUENCH_REGISTER_EXPORTER("tengine", write_tengine, "scales for Tengine: N_for_tengine.onnx, N_for_tengine.scale", {},
+                         IoTypes::kFloat32)
 
 }  // namespace quench

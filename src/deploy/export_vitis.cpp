@@ -104,6 +104,7 @@ void write_vitis(const DeployJob& job, Deployment& deployment) {
 
 }  // namespace
 
-QUENCH_REGISTER_EXPORTER("vitis", write_vitis, "scales and fix points for AMD's DPU: N_clip_ranges.json")
+QUENCH_REGISTER_EXPORTER("vitis", write_vitis, "scales and fix points for AMD's DPU: N_clip_ranges.json", {},
+                         IoTypes::kFloat32)
 
 }  // namespace quench

@@ -87,6 +87,9 @@ Graph ready_for_deployment(const Graph& quantized) {
     QUENCH_CHECK(fake_quant_spec(*node).role == Role::kActivation || node->input(0)->is_constant(), node->where(),
                  ": the weight is computed from the data, which no target takes");
   restore_output_names(graph);
+  // What was calibrated in 16 bits (a module that trains in them): targets compute in float32 beside their integers.
+  if (run_passes(graph, {"widen_to_float32", "infer_shapes"})[0].changes > 0)
+    run_passes(graph, {"eliminate_identity", "eliminate_dead"});
   return graph;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/hash.h"
+#include "graph/border.h"
 #include "graph/schedule.h"
 #include "graph/tensor_types.h"
 #include "quench/error.h"
@@ -274,8 +275,10 @@ NamedValues Executor::run(const NamedValues& feeds, const std::vector<std::strin
   std::size_t fed = 0;
   for (const auto& [name, value] : feeds) {
     const auto id = static_cast<std::size_t>(feed_ids[fed++]);
-    check_input(*state.program.values[id], value);
-    env[id] = state.place_input(*state.program.values[id], value);
+    const Value& declared = *state.program.values[id];
+    const RtValue given = in_type_of(declared, value);
+    check_input(declared, given);
+    env[id] = state.place_input(declared, given);
     stopped = state.publish(static_cast<int>(id), env[id]) == Next::kStop || stopped;
   }
   if (!state.publish_constants(env)) stopped = true;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "graph/border.h"
 #include "graph/tensor_types.h"
 #include "quench/error.h"
 #include "quench/executor.h"
@@ -66,6 +67,11 @@ void replace_output(Graph& graph, Value& output, const at::Tensor& tensor, DType
   graph.replace_uses(output, constant);
 }
 
+// A weight that is stored in 16 bits and computed with in 32: widened once, not in every run.
+bool widens_weight(const Node& node) {
+  return node.op() == "Cast" && is_narrow_float(node.input(0)->dtype()) && node.output().dtype() == DType::kFloat;
+}
+
 // By the inferred dims, before anything is allocated.
 bool would_grow(const Node& node, std::size_t input_bytes) {
   return std::any_of(node.outputs().begin(), node.outputs().end(), [&](const Value* output) {
@@ -83,14 +89,15 @@ bool evaluate_and_replace(Graph& graph, Node& node) {
     inputs.push_back(input ? RtValue(input->tensor(), input->dtype()) : RtValue());
     if (input) bytes += input->tensor().nbytes();
   }
-  if (would_grow(node, bytes)) return false;
+  const bool may_grow = widens_weight(node);
+  if (!may_grow && would_grow(node, bytes)) return false;
   const c10::AutoGradMode no_grad(false);
   const std::vector<RtValue> results = with_context([&] { return concat("while folding ", node.where()); },
                                                     [&] { return entry_of(node).evaluate(node, inputs, context); });
   QUENCH_CHECK(results.size() >= node.outputs().size(), node.where(), " has ", node.outputs().size(),
                " outputs; its operator gives ", results.size());
   for (const RtValue& result : results)
-    if (!result.is_tensor() || result.tensor().nbytes() > bytes + kMaxGrowthBytes) return false;
+    if (!result.is_tensor() || (!may_grow && result.tensor().nbytes() > bytes + kMaxGrowthBytes)) return false;
   for (std::size_t i = 0; i < node.outputs().size(); ++i)
     if (Value* output = node.outputs()[i])
       replace_output(graph, *output, results[i].tensor().contiguous(), results[i].dtype());

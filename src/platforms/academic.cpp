@@ -1,6 +1,7 @@
 // academic: research settings. No fusion, schemes of the user's own, first and last layer in 8 bits. platforms.md 3.
 #include <algorithm>
 
+#include "graph/border.h"
 #include "platforms/inputs_family.h"
 #include "platforms/match.h"
 
@@ -12,8 +13,8 @@ void annotate(PlanBuilder& plan) { annotate_inputs(plan, {.ops = {"Conv", "Gemm"
 bool is_first_or_last(const PlanBuilder& plan, const Layer& layer) {
   if (!plan.has_weight(layer)) return false;
   const std::vector<const Value*> inputs = plan.activations_of(layer);
-  return layer.output().is_graph_output() ||
-         std::any_of(inputs.begin(), inputs.end(), [](const Value* value) { return value->is_input(); });
+  return is_model_output(layer.output()) ||
+         std::any_of(inputs.begin(), inputs.end(), [](const Value* value) { return is_model_input(*value); });
 }
 
 // A rule that names the bits of this very layer is the user's last word.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/border.h"
 #include "platforms/explicit_family.h"
 #include "quench/error.h"
 
@@ -62,7 +63,7 @@ bool CodeFlow::comes_in_codes(const Value& value) const {
 }
 
 bool CodeFlow::is_read_in_codes(const Value& value) const {
-  if (value.is_graph_output()) return true;
+  if (is_model_output(value)) return true;
   const std::vector<const Layer*> consumers = plan_.consumers_of(value);
   return std::any_of(consumers.begin(), consumers.end(), [&](const Layer* consumer) {
     if (normalizes(consumer->op())) return false;

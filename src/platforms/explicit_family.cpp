@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "graph/border.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -50,7 +51,7 @@ void share_passed_codes(PlanBuilder& plan) {
   for (const Layer& layer : layers) {
     if (!passes_codes(plan, layer) || !plan.find(*layer.head().input(0))) continue;
     for (const Value* output : layer.head().outputs())
-      if (output && !output->uses().empty())
+      if (output && !output->uses().empty() && !leaves_only(*output))
         plan.share(*output, *layer.head().input(0), rule_for("codes pass through", layer));
   }
 }

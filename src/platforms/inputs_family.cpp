@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/border.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -60,7 +61,9 @@ std::string rule_text(const std::string& what, const Layer& layer) {
 
 void quantize_graph_inputs(PlanBuilder& plan) {
   for (const Value* input : plan.graph().inputs())
-    for (const Layer* consumer : plan.consumers_of(*input)) plan.quantize_input(*consumer, *input, "graph input");
+    for (const Value* value : values_of_input(*input))
+      for (const Layer* consumer : plan.consumers_of(*value))
+        if (!is_model_input(consumer->output())) plan.quantize_input(*consumer, *value, "graph input");
 }
 
 void annotate_inputs(PlanBuilder& plan, const FamilyRule& rule) {

@@ -1,5 +1,6 @@
 // onnxruntime: explicit Q/DQ for ONNX Runtime's integer kernels (runtimes.md 2): uint8 activations, int8 weights per
 // channel, int32 biases. What must come out: every Conv and Gemm fused into an integer kernel.
+#include "graph/border.h"
 #include "platforms/code_flow.h"
 #include "platforms/explicit_family.h"
 #include "platforms/settings.h"
@@ -23,7 +24,7 @@ void annotate_output(PlanBuilder& plan, const CodeFlow& flow, const Layer& layer
   const Value& output = layer.output();
   if (!flow.gives_codes(layer))
     plan.leave_float(output, concat("'", layer.head().name(), "' multiplies codes and gives float"));
-  else if (output.is_graph_output() && output.uses().empty() && plan.options().flag("float_output"))
+  else if (leaves_only(output) && plan.options().flag("float_output"))
     plan.leave_float(output, "an output of the model (float_output)");
   else
     plan.quantize_output(layer, output, rule_for("output of", layer));

@@ -2,6 +2,7 @@
 // processors without VNNI. platforms.md 1 and 3.
 #include <algorithm>
 
+#include "graph/border.h"
 #include "platforms/code_flow.h"
 #include "platforms/explicit_family.h"
 #include "platforms/inputs_family.h"
@@ -24,7 +25,7 @@ const std::set<std::string>& listed_ops(const PlanBuilder& plan) {
 // "" or why nothing is quantized behind this layer, whoever reads it.
 std::string stays_float(const PlanBuilder& plan, const Layer& layer, const Value& value) {
   if (layer.op() == "Concat" && !is_academic(plan)) return "a Concat: its operands are quantized";
-  if (value.is_graph_output()) return "an output of the network";
+  if (is_model_output(value)) return "an output of the network";
   if (layer.op() != "MaxPool" && layer.op() != "Flatten") return "";
   for (const Layer* consumer : plan.consumers_of(value))
     if (consumer->op() == "Conv" || consumer->op() == "Gemm" || consumer->op() == "MatMul")

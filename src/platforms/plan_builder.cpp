@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "graph/border.h"
 #include "platforms/layers.h"
 #include "platforms/match.h"
 #include "platforms/stubs.h"
@@ -53,7 +54,8 @@ PlanBuilder::PlanBuilder(const Graph& graph, const std::string& platform, const 
 const Layer& PlanBuilder::layer_of(const Node& node) const { return layers_.at(layer_index_.at(&node)); }
 
 const Layer* PlanBuilder::producer_of(const Value& value) const {
-  return value.producer() && !constants_.contains(&value) ? &layer_of(*value.producer()) : nullptr;
+  if (is_model_input(value) || !value.producer() || constants_.contains(&value)) return nullptr;
+  return &layer_of(*value.producer());
 }
 
 std::vector<const Layer*> PlanBuilder::consumers_of(const Value& value) const {

@@ -1,4 +1,5 @@
 // tengine_u8: OPEN AI LAB Tengine in uint8. platforms.md 1 and 3, "tengine".
+#include "graph/border.h"
 #include "platforms/inputs_family.h"
 #include "platforms/limits.h"
 #include "platforms/settings.h"
@@ -13,7 +14,8 @@ void annotate(PlanBuilder& plan) {
   annotate_inputs(plan, rule);
   annotate_outputs(plan, rule);
   for (const Value* output : plan.graph().outputs())
-    if (const Layer* producer = plan.producer_of(*output)) plan.quantize_output(*producer, *output, "graph output");
+    if (const Value& source = source_of_output(*output); const Layer* producer = plan.producer_of(source))
+      plan.quantize_output(*producer, source, "graph output");
 }
 
 std::string refuses(const PlanEntry& entry, const Node*) { return beyond(entry, {.channel_weights = false}); }

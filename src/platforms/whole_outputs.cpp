@@ -1,5 +1,7 @@
 #include "platforms/whole_outputs.h"
 
+#include "graph/border.h"
+
 namespace quench {
 
 void keep_outputs_whole(PlanBuilder& plan) {
@@ -8,7 +10,7 @@ void keep_outputs_whole(PlanBuilder& plan) {
   if (plan.config().activation.observer) return;
   const std::string& usual = find_platform(plan.config().platform).activation.observer;
   std::set<const Value*> near;
-  for (const Value* output : plan.graph().outputs()) near.insert(output);
+  for (const Value* output : plan.graph().outputs()) near.insert(&source_of_output(*output));
   const std::vector<Layer>& layers = plan.layers();
   for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer)
     if (neutral.contains(layer->op()) && near.contains(&layer->output()))

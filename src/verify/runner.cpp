@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "data/npy.h"
 #include "quench/error.h"
 #include "quench/npz.h"
 #include "verify/process.h"
@@ -59,7 +60,7 @@ NamedValues Runner::run(const std::string& model, const NamedValues& inputs, Scr
                         const std::set<std::string>& shared) const {
   const std::string from = folder.file("inputs.npz"), to = folder.file("outputs.npz");
   fs::remove(to);
-  write_npz(from, inputs);
+  write_npz(from, for_numpy(inputs));
   std::vector<std::string> command = command_;
   command.insert(command.end(), {model, from, to});
   std::string names;

@@ -45,6 +45,18 @@ TEST(FoldConstants, TakesShapesThatAreKnownToTheNumber) {
   EXPECT_EQ(ops_of(graph), Ops{"Reshape"});
 }
 
+// Stored in 16 bits and computed with in 32: in whatever size (issue 14).
+TEST(FoldConstants, WidensALargeWeightOnce) {
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {1, 2048}));
+  Value& stored = graph.add_constant("w", at::randn({2048, 1024}).to(at::kHalf));  // 4 MB; 8 MB in float32
+  Node& cast = graph.add("Cast", "cast", {&stored});
+  cast.attrs["to"] = static_cast<std::int64_t>(DType::kFloat);
+  graph.add_output(graph.add("MatMul", "y", {&x, &cast.output()}).output());
+  EXPECT_EQ(run_pass(graph, "fold_constants", at::randn({1, 2048})), 1);
+  EXPECT_EQ(ops_of(graph), Ops{"MatMul"});
+}
+
 TEST(EliminateIdentity, KeepsTheNameOfAGraphOutput) {
   Graph graph = parse_graph(R"(graph "g" {
     input %x : float[2]

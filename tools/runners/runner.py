@@ -75,6 +75,17 @@ def write_npz(path, arrays):
                 numpy.lib.format.write_array(entry, numpy.ascontiguousarray(array), allow_pickle=False)
 
 
+def bfloat16_bits(array):
+    """Of float32 numbers, to nearest with ties to even: NumPy has no bfloat16, so that its arrays come as float32."""
+    import numpy
+    bits = numpy.ascontiguousarray(array, "float32").view("uint32")
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("uint16")
+
+
+def from_bfloat16_bits(bits):
+    return (bits.astype("uint32") << 16).view("float32")
+
+
 def input_names(path):
     """Of an ONNX file, in its order; for runtimes that take their inputs by place."""
     import onnx
