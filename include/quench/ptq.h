@@ -58,6 +58,7 @@ struct SmoothedTensor {
   double alpha = 0.0;         // of SmoothQuant; 0: not smoothed, which had the least error
   bool centred = false;       // its channels were shifted, and the biases of its layers took the rest
   std::int64_t outliers = 0;  // channels that are multiplied in float, beside the quantized product
+  std::string quantized;      // the value that its quantizer stands behind now: itself, or what a Mul made of it
   bool product = false;       // a Mul was put behind it, since nothing there took the factors
   // Of the layers that read it: squared error over energy, mean over rows.
   double error_before = 0.0, error_after = 0.0;

@@ -1,5 +1,6 @@
 // quench quantize: from a float model to a calibrated one, with plan, record and report.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <set>
@@ -254,6 +255,22 @@ const char* stage_of(const QuantizeRecord& record, const Graph& graph) {
 }
 
 // All of it or nothing: what an earlier run left in the folder is gone then.
+// The plan as it fits the float model: what smoothing moved is back where it was. That is the one to edit and feed
+// back.
+QuantPlan plan_of_float_model(const QuantizeRecord& record) {
+  QuantPlan plan = *record.plan;
+  if (!record.smoothed) return plan;
+  for (const SmoothedTensor& one : record.smoothed->tensors) {
+    if (!one.product) continue;
+    std::erase_if(plan.skipped, [&](const PlanSkip& skip) { return skip.value == one.value; });
+    for (PlanEntry& entry : plan.entries) {
+      if (entry.value == one.quantized) entry.value = one.value;
+      std::replace(entry.derived_from.begin(), entry.derived_from.end(), one.quantized, one.value);
+    }
+  }
+  return plan;
+}
+
 void write_results(const QuantizeJob& job, Graph& graph, const QuantizeRecord& record,
                    const std::optional<Deployment>& files) {
   OutputFolder folder(job.config.output);
@@ -262,7 +279,7 @@ void write_results(const QuantizeJob& job, Graph& graph, const QuantizeRecord& r
   graph.metadata["quench.stage"] = stage_of(record, graph);
   graph.metadata["quench.record"] = provenance_of(record).dump();
   export_onnx(graph, folder.staged(job.name + ".quench.onnx"));
-  if (record.plan) write_file_atomically(folder.staged("plan.yaml"), to_yaml(*record.plan));
+  if (record.plan) write_file_atomically(folder.staged("plan.yaml"), to_yaml(plan_of_float_model(record)));
   write_file_atomically(folder.staged("record.json"), json_of(record).dump(2) + "\n");
   write_file_atomically(folder.staged("report.txt"), report_text(record));
   if (const std::string dump = job.file(dump_name(job.dump_after)); std::filesystem::exists(dump))

@@ -37,7 +37,7 @@ CodeFlow::CodeFlow(const PlanBuilder& plan, const CodeOperators& operators) : pl
 
 bool CodeFlow::gives_codes(const Layer& layer) const {
   if (on_codes_.contains(&layer)) return !operators_.to_float.contains(layer.op());
-  return passes(layer) && layer.head().input(0) && comes_in_codes(*layer.head().input(0));
+  return passes(layer) && !float_operand(layer) && !plan_.activations_of(layer).empty();
 }
 
 bool CodeFlow::is_small_product(const Layer& layer) const {

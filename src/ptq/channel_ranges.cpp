@@ -38,6 +38,7 @@ std::map<std::string, at::Tensor> channel_ranges(const Graph& graph, const Datas
   Executor executor(graph);
   for (const auto& [name, axis] : options.axes) watch(executor, name, axis, ranges);
   FeedOptions how;
+  how.skip_broken = true;  // calibration speaks of broken items
   how.batch = options.batch;
   Feed feed(graph, data, how);
   const std::vector<std::string> outputs = output_names(graph);

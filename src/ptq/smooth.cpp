@@ -16,9 +16,11 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "data/feed.h"
 #include "kernels/affine.h"
+#include "ptq/function_check.h"
 #include "ptq/smooth_site.h"
 #include "quench/error.h"
 #include "quench/executor.h"
@@ -63,6 +65,7 @@ std::vector<Seen> look_at(const Graph& graph, const std::vector<SmoothSite>& sit
     });
   FeedOptions how;
   how.otherwise = 1;
+  how.skip_broken = true;  // calibration speaks of broken items
   Feed feed(graph, data, how);
   const std::vector<std::string> outputs = output_names(graph);
   for (std::int64_t done = 0; done < images;) {
@@ -106,6 +109,9 @@ class Search {
       w_reach_ = w_reach_.defined() ? at::maximum(w_reach_, reach) : reach;
     }
   }
+
+  // Of a narrow tensor not even one.
+  std::int64_t most_outliers() const { return std::min<std::int64_t>(kMostOutliers, low_.numel() / 8); }
 
   Treatment as_it_is() const { return tried(0.0, at::ones_like(low_), at::zeros_like(low_)); }
 
@@ -183,7 +189,7 @@ Treatment choose(const SmoothSite& site, const Search& search) {
   consider(search.best(false, 0), site.scaled.empty() ? kWorthAProduct : 1.0);
   const bool can_centre = !site.biases.empty();
   if (can_centre) consider(search.best(true, 0), site.offset.node ? 1.0 : kWorthAProduct);
-  for (int outliers = 1; outliers <= kMostOutliers && least > kBearable; outliers *= 2) {
+  for (int outliers = 1; site.splits && outliers <= search.most_outliers() && least > kBearable; outliers *= 2) {
     const Treatment split = search.best(false, outliers);
     if (split.error < kWorthOutliers * least) return split;
   }
@@ -205,6 +211,15 @@ void smooth_site(Graph& graph, SmoothSite& site, const Seen& seen, QuantizeBy by
   record.tensors.push_back(result);
 }
 
+// What is smoothed must compute what it did; if it does not, the fault is ours.
+void check_function(const Graph& before, const Graph& after, const Dataset& data) {
+  const FunctionCheck check(before, check_inputs(before, &data), {});
+  for (const FunctionCheck::Difference& one : check.compare(after, {}))
+    if (one.broken())
+      throw std::logic_error(concat("smoothing changed the output '", one.value, "' by ", one.found,
+                                    ", where rounding explains ", one.bound, "; smooth: false leaves it out"));
+}
+
 }  // namespace
 
 bool SmoothedTensor::changed() const { return alpha > 0.0 || centred || outliers > 0; }
@@ -216,17 +231,24 @@ bool SmoothRecord::changed() const {
 SmoothRecord smooth(Graph& graph, QuantPlan& plan, const Dataset& data, const SmoothOptions& options) {
   const c10::AutoGradMode no_grad(false);
   SmoothRecord record;
-  std::vector<SmoothSite> sites = find_smooth_sites(graph, plan, record.skipped);
+  Graph treated(graph);  // an error leaves both as they were
+  QuantPlan moved = plan;
+  std::vector<SmoothSite> sites = find_smooth_sites(treated, moved, record.skipped);
   if (sites.empty()) return record;
-  const std::vector<Seen> seen = look_at(graph, sites, data, options);
+  const std::vector<Seen> seen = look_at(treated, sites, data, options);
   for (std::size_t i = 0; i < sites.size(); ++i)
     with_context([&] { return concat("while smoothing '", sites[i].x->name(), "'"); },
-                 [&] { smooth_site(graph, sites[i], seen[i], plan.by, record); });
-  for (std::size_t i = 0; i < sites.size(); ++i)
-    if (sites[i].entry->value != record.tensors[i].value)
-      plan.skipped.push_back(
-          {record.tensors[i].value, concat("'", sites[i].entry->value, "' is quantized in its place")});
-  graph.verify();
+                 [&] { smooth_site(treated, sites[i], seen[i], plan.by, record); });
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    record.tensors[i].quantized = sites[i].entry->value;
+    if (record.tensors[i].product)
+      moved.skipped.push_back(
+          {record.tensors[i].value, concat("'", record.tensors[i].quantized, "' is quantized in its place")});
+  }
+  treated.verify();
+  check_function(graph, treated, data);
+  graph = std::move(treated);
+  plan = std::move(moved);
   return record;
 }
 

@@ -125,6 +125,8 @@ void insert_product(Graph& graph, SmoothSite& site, const ChannelChange& change)
   for (Node* layer : site.layers) graph.set_input(*layer, 0, x);
   site.entry->value = x->name();
   site.entry->rule += "; behind a product that takes outlier channels out";
+  for (PlanEntry* bias : site.derived)
+    std::replace(bias->derived_from.begin(), bias->derived_from.end(), site.x->name(), x->name());
 }
 
 // Behind the layer, or behind the Add of its bias.
@@ -157,6 +159,19 @@ void split_outliers(Graph& graph, SmoothSite& site, const at::Tensor& which) {
   }
 }
 
+SmoothSite finished(QuantPlan& plan, SmoothSite site) {
+  for (PlanEntry& entry : plan.entries)
+    if (std::find(entry.derived_from.begin(), entry.derived_from.end(), site.x->name()) != entry.derived_from.end())
+      site.derived.push_back(&entry);
+  // A sum behind the layer takes the place of its output: what is planned for that, or called by its name, would be
+  // lost.
+  for (Node* layer : site.layers) {
+    const Value& output = end_of(*layer).output();
+    if (plan.find(output.name()) || plan.find(layer->output().name()) || output.is_graph_output()) site.splits = false;
+  }
+  return site;
+}
+
 }  // namespace
 
 at::Tensor as_matrix(const Node& layer, const at::Tensor& weight) {
@@ -173,7 +188,7 @@ std::vector<SmoothSite> find_smooth_sites(Graph& graph, QuantPlan& plan, std::ve
     site.x = x;
     const std::string reason = describe(plan, site);
     if (reason.empty())
-      sites.push_back(std::move(site));
+      sites.push_back(finished(plan, std::move(site)));
     else
       skipped.push_back(concat(entry.value, ": ", reason));
   }

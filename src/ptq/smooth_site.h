@@ -22,6 +22,8 @@ struct SmoothSite {
   ConstantSlot offset;               // of these, the one that is added
   std::vector<Node*> layers;
   std::vector<const PlanEntry*> weights;
+  std::vector<PlanEntry*> derived;  // biases whose scale is made of that of x
+  bool splits = true;  // whether channels may be multiplied beside the layers: nothing planned stands there
   std::vector<ConstantSlot> biases;  // of the layers; empty where one has none
   const at::Tensor& weight(std::size_t layer) const { return layers[layer]->input(1)->tensor(); }
 };

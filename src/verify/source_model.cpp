@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "deploy/quantizer_differences.h"
@@ -56,7 +57,10 @@ std::string find_source_model(const DeployedModel& file) {
   std::vector<fs::path> after;
   for (const fs::path& model : near)
     if (is_called_after(file.path, model)) after.push_back(model);
-  if (after.size() == 1) return after[0].string();
+  const auto stem = [](const fs::path& model) { return model.filename().string().size(); };
+  std::sort(after.begin(), after.end(), [&](const fs::path& a, const fs::path& b) { return stem(a) > stem(b); });
+  // "net_v2.quench.onnx" is nearer to "net_v2_qdq.onnx" than "net.quench.onnx" is.
+  if (after.size() == 1 || (after.size() > 1 && stem(after[0]) > stem(after[1]))) return after[0].string();
   if (near.size() != 1) return "";
   return ends_of(import_model(near[0].string())) == ends_of(file.file) ? near[0].string() : "";
 }
