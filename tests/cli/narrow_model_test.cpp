@@ -14,7 +14,7 @@ namespace {
 
 std::string write_demo(const TemporaryFolder& folder, DType dtype) {
   const std::string path = folder.path("demo.onnx");
-  export_onnx(narrowed(import_model(demo_model()), dtype), path, {.opset = 18});
+  export_onnx(narrowed(import_model(demo_model()), dtype), path, {.opset = 22});
   return path;
 }
 

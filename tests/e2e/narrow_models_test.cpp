@@ -152,8 +152,8 @@ TEST_P(NarrowInOnnxRuntime, DoesWhatWasSimulated) {
   DeployOptions options;
   options.name = "net";
   write_deployment(deploy(calibrated(GetParam()), options), folder.path("files"));
-  const VerifyResult result = verify(deployed_file(folder.path("files")), *images(500, 50), {});
-  EXPECT_TRUE(result.passed()) << result.failures[0];
+  const VerifyResult result = verify(deployed_files(folder.path("files"), "onnxruntime").at(0), *images(500, 50), {});
+  EXPECT_TRUE(result.passed()) << result.failures()[0];
   EXPECT_EQ(result.items, 50);
   EXPECT_GE(result.equal, 49);
   EXPECT_GT(result.correct_deployed, 35);

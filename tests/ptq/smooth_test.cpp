@@ -44,8 +44,10 @@ Graph norm_graph(bool spelled) {
     Node& norm = graph.add("LayerNormalization", "normed", {&x, &scale, &shift});
     normed = &norm.output();
   }
-  graph.add_output(graph.add("MatMul", "a", {normed, &weight("a.weight", 0)}).output());
-  graph.add_output(graph.add("MatMul", "b", {normed, &weight("b.weight", 1)}).output());
+  Value& a = graph.add("MatMul", "a", {normed, &weight("a.weight", 0)}).output();
+  Value& b = graph.add("MatMul", "b", {normed, &weight("b.weight", 1)}).output();
+  graph.add_output(graph.add("Neg", "minus_a", {&a}).output());
+  graph.add_output(graph.add("Neg", "minus_b", {&b}).output());
   infer_shapes(graph);
   graph.verify();
   return graph;
@@ -130,6 +132,32 @@ TEST(SmoothOutliers, AreMultipliedInFloat) {
   EXPECT_LT(record.tensors[0].error_after, 0.25 * record.tensors[0].error_before);
   EXPECT_TRUE(after.value("a.weight").tensor()[2].eq(0).all().item<bool>());
   expect_same(before, after);
+}
+
+// The scale of an int32 bias is made of that of x: it goes with the quantizer.
+TEST(SmoothProduct, TakesIntegerBiasesAlong) {
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {Dim::symbol("N"), 3, 8}));
+  at::Tensor scale = at::ones({8});
+  scale[2] = 100.0;
+  Value& product = graph.add("Mul", "product", {&x, &graph.add_constant("scale", scale)}).output();
+  Value& shape = graph.add_constant("shape", at::tensor({std::int64_t{-1}, std::int64_t{8}}));
+  Value& flat = graph.add("Reshape", "flat", {&product, &shape}).output();
+  Value& size = graph.add("Abs", "size", {&flat}).output();
+  Value& weight = graph.add_constant("w", at::arange(32, at::kFloat).mul(1.7).cos().reshape({8, 4}));
+  Node& gemm = graph.add("Gemm", "gemm", {&size, &weight, &graph.add_constant("b", at::ones({4}))});
+  graph.add_output(graph.add("Neg", "minus", {&gemm.output()}).output());
+  infer_shapes(graph);
+  QuantConfig config;
+  config.platform = "onnxruntime";
+  QuantPlan plan = make_plan(graph, config);
+  ASSERT_TRUE(plan.find("b"));
+  const SmoothRecord record = smooth(graph, plan, Rows(), {});
+  ASSERT_EQ(record.tensors.size(), 1U);
+  ASSERT_TRUE(record.tensors[0].product);
+  EXPECT_EQ(plan.find("b")->derived_from[0], record.tensors[0].quantized);
+  insert_quantizers(graph, plan);
+  graph.verify();
 }
 
 }  // namespace
