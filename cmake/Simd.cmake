@@ -5,6 +5,9 @@ target_compile_options(quench_kernels PRIVATE -ffp-contract=off)
 # The threads are LibTorch's: those of the libgomp that it loads (kernels/parallel.cpp).
 find_library(QUENCH_GOMP NAMES libgomp.so.1 HINTS ${QUENCH_TORCH}/lib REQUIRED)
 target_link_libraries(quench_kernels PUBLIC ${QUENCH_GOMP})
+if(QUENCH_FUZZ)
+  target_compile_definitions(quench_kernels PRIVATE QUENCH_ONE_THREAD)  # what is found is found again
+endif()
 
 # src/kernels/isa_*.cpp: the same loops for each instruction set. They see no LibTorch header (see kernels/simd.h),
 # and are optimized in every kind of build: without it they would not be vectorised at all.

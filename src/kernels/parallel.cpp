@@ -42,6 +42,9 @@ void run_part(void* data) {
 
 void in_parallel(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body) {
   if (count <= 0) return;
+#ifdef QUENCH_ONE_THREAD
+  return body(0, count);
+#endif
   Work work{count, std::max<std::int64_t>(grain, 1), body};
   if (count <= work.grain || at::in_parallel_region() || at::get_num_threads() == 1) return body(0, count);
   GOMP_parallel(run_part, &work, 0, 0);
