@@ -40,8 +40,10 @@ constexpr int kMostOutliers = 4;         // channels in float
 struct Seen {
   at::Tensor low, high;  // double
   std::vector<at::Tensor> rows;
-  void add(const at::Tensor& x, std::int64_t most) {
+  std::int64_t tokens = 0;  // rows of one item
+  void add(const at::Tensor& x, std::int64_t items, std::int64_t most) {
     const at::Tensor all = x.detach().to(at::kFloat).reshape({-1, x.size(-1)});
+    tokens = std::max(tokens, all.size(0) / std::max<std::int64_t>(items, 1));
     const at::Tensor least = all.amin(0).to(at::kDouble), most_of = all.amax(0).to(at::kDouble);
     low = low.defined() ? at::minimum(low, least) : least;
     high = high.defined() ? at::maximum(high, most_of) : most_of;
@@ -58,9 +60,10 @@ std::vector<Seen> look_at(const Graph& graph, const std::vector<SmoothSite>& sit
   std::vector<Seen> all(sites.size());
   const std::int64_t images = std::min(options.images, data.size());
   Executor executor(graph);
+  std::int64_t fed = 1;
   for (std::size_t i = 0; i < sites.size(); ++i)
     executor.on_value(sites[i].x->name(), [&, i](const Value&, RtValue& result) {
-      all[i].add(result.tensor(), std::max<std::int64_t>(options.rows / images, 1));
+      all[i].add(result.tensor(), fed, std::max<std::int64_t>(options.rows / images, 1));
       return Next::kContinue;
     });
   FeedOptions how;
@@ -71,6 +74,7 @@ std::vector<Seen> look_at(const Graph& graph, const std::vector<SmoothSite>& sit
   for (std::int64_t done = 0; done < images;) {
     const std::optional<Fed> batch = feed.next();
     if (!batch) break;
+    fed = batch->rows;
     executor.run(batch->inputs, outputs);
     done += batch->items;
     if (options.progress) options.progress(done, images);
@@ -178,18 +182,21 @@ class Search {
   std::vector<at::Tensor> weights_, wanted_;
 };
 
-// The simplest treatment that no costlier one beats by enough.
-Treatment choose(const SmoothSite& site, const Search& search) {
+// The simplest treatment that no costlier one beats by enough. Operators are only put in front of layers that work on
+// many rows per item: in front of the head of a convolutional network they would cost and save nothing.
+Treatment choose(const SmoothSite& site, const Search& search, bool may_insert) {
   Treatment chosen = search.as_it_is();
   double least = chosen.error;
   const auto consider = [&](const Treatment& next, double worth) {
     least = std::min(least, next.error);
     if (next.error < worth * chosen.error) chosen = next;
   };
+  if (site.scaled.empty() && !may_insert) return chosen;
   consider(search.best(false, 0), site.scaled.empty() ? kWorthAProduct : 1.0);
-  const bool can_centre = !site.biases.empty();
+  const bool can_centre = !site.biases.empty() && (may_insert || site.offset.node);
   if (can_centre) consider(search.best(true, 0), site.offset.node ? 1.0 : kWorthAProduct);
-  for (int outliers = 1; site.splits && outliers <= search.most_outliers() && least > kBearable; outliers *= 2) {
+  for (int outliers = 1; may_insert && site.splits && outliers <= search.most_outliers() && least > kBearable;
+       outliers *= 2) {
     const Treatment split = search.best(false, outliers);
     if (split.error < kWorthOutliers * least) return split;
   }
@@ -198,7 +205,7 @@ Treatment choose(const SmoothSite& site, const Search& search) {
 
 void smooth_site(Graph& graph, SmoothSite& site, const Seen& seen, QuantizeBy by, SmoothRecord& record) {
   const Search search(site, seen, by);
-  const Treatment chosen = choose(site, search);
+  const Treatment chosen = choose(site, search, seen.tokens > 1);
   SmoothedTensor result;
   result.value = site.x->name();
   result.alpha = chosen.alpha;
