@@ -36,5 +36,5 @@ function(quench_component_test name)
   endif()
   add_test(NAME ${name} COMMAND ${name}_test)
   set_tests_properties(${name} PROPERTIES TIMEOUT 900 ENVIRONMENT
-    "QUENCH_TEST_DATA=${PROJECT_SOURCE_DIR}/tests/data;QUENCH_PROGRAM=$<TARGET_FILE:quench_cli>")
+    "QUENCH_TEST_DATA=${PROJECT_SOURCE_DIR}/tests/data;QUENCH_PROGRAM=$<TARGET_FILE:quench_cli>;OMP_WAIT_POLICY=passive")
 endfunction()
