@@ -123,6 +123,7 @@ std::string summary_text(const QuantizeRecord& record) {
   if (record.equalized)
     text += concat("equalized   ", record.equalized->pairs.size(), " pairs of layers; ",
                    record.equalized->skipped.size(), " layers begin none\n");
+  if (record.smoothed) text += smoothed_text(*record.smoothed);
   if (record.corrected)
     text += concat("corrected   the biases of ", record.corrected->layers.size(), " layers on ",
                    record.corrected->images, " images\n");
@@ -138,7 +139,6 @@ std::string report_text(const QuantizeRecord& record) {
     text += heading("Damage by layer") + profile_table(*record.profile, kLayersShown) +
             concat("on ", record.profile->images,
                    " images; SQNR in dB; alone: only this layer is quantized; so far: ", "all up to it\n");
-  if (record.smoothed) text += smoothed_text(*record.smoothed);
   if (record.equalized) text += heading("Equalized pairs of layers") + equalized_part(*record.equalized);
   if (record.size) text += heading("Weights") + size_part(*record.size);
   if (record.calibration && !record.calibration->raised.empty()) {
