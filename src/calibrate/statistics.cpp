@@ -29,26 +29,33 @@ std::uint64_t hash_of(const at::Tensor& tensor) {
   return stable_hash({static_cast<const char*>(flat.const_data_ptr()), flat.nbytes()});
 }
 
+std::string values_text(const NamedValues& values) {
+  std::string text;
+  for (const auto& [name, value] : values)
+    text +=
+        concat(" ", name, " ", value.is_tensor() ? concat(name_of(value.dtype()), hex(hash_of(value.tensor()))) : "");
+  return text;
+}
+
 std::string item_text(const Dataset& data, std::int64_t index) {
   try {
     const Sample sample = data.get(index);
-    std::string text = sample.name;
-    for (const auto& [name, value] : sample.inputs.values())
-      text += concat(" ", name, " ", value.is_tensor() ? hex(hash_of(value.tensor())) : "");
-    return text;
+    return sample.name + values_text(sample.inputs.values());
   } catch (const Error&) {
     return "broken";
   }
 }
 
-// Of every item: a set that differs in one of them is another.
+// Of every item, of what all share, and of what is fed back: a set that differs in one of them is another.
 std::string data_text(const Dataset& data) {
   std::vector<std::string> items(static_cast<std::size_t>(data.size()));
   in_parallel(data.size(), 1, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t index = first; index < last; ++index)
       items[static_cast<std::size_t>(index)] = item_text(data, index);
   });
-  std::string text = std::to_string(data.size());
+  const Feedback feedback = data.feedback();
+  std::string text = concat(data.size(), values_text(data.shared()), " ", feedback.sequence);
+  for (const auto& [input, output] : feedback.states) text += concat(" ", input, ":", output);
   for (const std::string& item : items) text += "\n" + item;
   return text;
 }

@@ -235,7 +235,7 @@ void print_need(const QuantizeRecord& record, const Graph& graph, std::int64_t b
 
 // What a target's exporter refuses is no reason to lose the model: the report says that there are no files, and why.
 std::optional<Deployment> deploy_graph(const QuantizeJob& job, const Dataset& data, const Graph& graph,
-                                       QuantizeRecord& record) {
+                                       QuantizeRecord& record, std::exception_ptr& wrong) {
   const DeployConfig& config = job.config.deploy;
   if (const std::string reason = why_no_files(job.config.quant.platform); !reason.empty()) {
     record.notes.push_back("not deployed: " + reason);
@@ -245,6 +245,11 @@ std::optional<Deployment> deploy_graph(const QuantizeJob& job, const Dataset& da
     return deploy(graph, {"", job.deploy_name(), config.opset, config.exporter, &data});
   } catch (const Error& error) {
     record.notes.push_back("not deployed: " + error.message());
+    return std::nullopt;
+  } catch (
+      const InternalError& error) {  // an export that does not compute what it should: ours, and said so at the end
+    record.notes.push_back("not deployed: " + error.error().message());
+    wrong = std::current_exception();
     return std::nullopt;
   }
 }
@@ -338,15 +343,17 @@ void quantize(const QuantizeJob& job, const CommonOptions& common) {
   warn(job, record);
   std::optional<Deployment> files;
   bool must_deploy = false;
+  std::exception_ptr wrong;  // raised when all else is written
   if (job.deploy)
     stages.run("deploy", [&] {
       must_deploy = why_no_files(config.platform).empty();
-      files = deploy_graph(job, *data.calib, graph, record);
+      files = deploy_graph(job, *data.calib, graph, record, wrong);
     });
   record.stages = stages.records();
   write_results(job, graph, record, files);
   // One that the config names is the user's.
   if (files && !job.config.deploy.folder.empty()) write_deployment(*files, job.deploy_folder(), job.force);
+  if (wrong) std::rethrow_exception(wrong);
   QUENCH_CHECK(files || !must_deploy, record.notes.back(), " (the calibrated model was written: ", job.model_file(),
                "; --no-deploy leaves the target's files out)");
   if (common.json) return print_json(json_of(record));

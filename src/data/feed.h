@@ -40,6 +40,7 @@ class Feed {
 
   std::optional<Fed> next();  // nothing at the end; throws as Loader
   std::int64_t batch_size() const { return batch_; }
+  const Dataset& data() const { return data_; }     // with the states that are fed back
   std::int64_t size() const;                        // items that it will visit
   const std::vector<std::string>& skipped() const;  // one message per item left out so far
 

@@ -81,7 +81,7 @@ EvalResult evaluate(const Graph& graph, const Dataset& data, const EvalOptions& 
   const auto start = Clock::now();
   Feed feed(graph, data, how);
   result.batch = feed.batch_size();
-  const std::string output = graph.outputs()[0]->name(), tokens = data.token_input();
+  const std::string output = graph.outputs()[0]->name(), tokens = feed.data().token_input();
   std::int64_t done = 0;
   while (const std::optional<Fed> fed = feed.next()) {
     const auto before = Clock::now();
