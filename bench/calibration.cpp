@@ -1,4 +1,5 @@
-// What calibration costs over float inference, for a zoo model of images; bench/calibration makes the table.
+// What calibration costs over float inference, for a zoo model of images (platform tensorrt) or an ONNX file of one
+// (platform onnxruntime, 224 pixels a side); bench/calibration makes the table.
 //   bench_calibration MODEL time ROUNDS            one line an observer: ratio, ns an element, seconds for the scales,
 //                                                  elements an image; one thread, time of the processor
 //   bench_calibration MODEL memory WHAT IMAGES     peak memory in MB; WHAT is "float" or an observer
@@ -14,6 +15,7 @@
 
 #include "calibrate/float_run.h"
 #include "quench/calibrate.h"
+#include "quench/import.h"
 #include "quench/pass.h"
 #include "quench/prepare.h"
 #include "quench/process.h"
@@ -52,16 +54,21 @@ class Noise : public Dataset {
   at::Tensor images_;
 };
 
-Graph import_zoo(const std::string& model, std::int64_t size) {
+bool is_file(const std::string& model) { return model.ends_with(".onnx"); }
+
+Graph import_one(const std::string& model, std::int64_t size) {
+  if (is_file(model)) return import_model(model);
   auto net = make_zoo_model(model);
   net->eval();
   return from_module(*net, {at::randn({1, 3, size, size})});
 }
 
+std::string platform = "tensorrt";  // set once, by the kind of model
+
 Graph with_observer(const Graph& graph, const std::string& observer) {
   QuantConfig config;
   config.activation.observer = observer;
-  return prepare_by_platform(graph, "tensorrt", config).graph;
+  return prepare_by_platform(graph, platform, config).graph;
 }
 
 struct Float {
@@ -137,8 +144,9 @@ int run(const std::string& model, const std::string& mode, const std::vector<std
   at::set_num_threads(mode == "time" ? 1 : 2);
   at::manual_seed(0);
   keep_large_blocks();
-  const std::int64_t size = ZooRegistry::instance().get(model).image_size;
-  const Graph graph = import_zoo(model, size);
+  const std::int64_t size = is_file(model) ? 224 : ZooRegistry::instance().get(model).image_size;
+  if (is_file(model)) platform = "onnxruntime";
+  const Graph graph = import_one(model, size);
   if (mode == "memory") {
     std::printf("%.0f\n", memory_of(graph, rest.at(0), std::stoll(rest.at(1)), size));
     return 0;
