@@ -67,6 +67,7 @@ struct SmoothedTensor {
 struct SmoothRecord {
   std::vector<SmoothedTensor> tensors;
   std::vector<std::string> skipped;  // "value: why"
+  std::string undone;                // why nothing was smoothed after all; "" otherwise
   bool changed() const;              // whether any tensor was treated
 };
 

@@ -319,6 +319,7 @@ void quantize(const QuantizeJob& job, const CommonOptions& common) {
   if (job.config.smooth.value_or(false) && data.calib && !job.dry_run)
     stages.run("smooth", [&] {
       record.smoothed = smooth_graph(*record.plan, *data.calib, graph, common);
+      if (!record.smoothed->undone.empty()) record.notes.push_back(record.smoothed->undone);
       if (is_smoothed(record)) fused = graph;  // its tensors have other scales now: they are the ones to compare with
     });
   if (job.dry_run) return print_need(record, graph, items_at_once(job, graph, data.calib.get()), common.json);

@@ -16,7 +16,6 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "data/feed.h"
 #include "kernels/affine.h"
@@ -59,6 +58,7 @@ std::vector<Seen> look_at(const Graph& graph, const std::vector<SmoothSite>& sit
                           const SmoothOptions& options) {
   std::vector<Seen> all(sites.size());
   const std::int64_t images = std::min(options.images, data.size());
+  QUENCH_CHECK(images > 0, "the data is empty: smoothing needs at least one item");
   Executor executor(graph);
   std::int64_t fed = 1;
   for (std::size_t i = 0; i < sites.size(); ++i)
@@ -79,6 +79,8 @@ std::vector<Seen> look_at(const Graph& graph, const std::vector<SmoothSite>& sit
     done += batch->items;
     if (options.progress) options.progress(done, images);
   }
+  for (std::size_t i = 0; i < sites.size(); ++i)
+    QUENCH_CHECK(!all[i].rows.empty(), "no item of the data reached '", sites[i].x->name(), "'");
   return all;
 }
 
@@ -218,13 +220,14 @@ void smooth_site(Graph& graph, SmoothSite& site, const Seen& seen, QuantizeBy by
   record.tensors.push_back(result);
 }
 
-// What is smoothed must compute what it did; if it does not, the fault is ours.
-void check_function(const Graph& before, const Graph& after, const Dataset& data) {
+// "" where both compute the same, to rounding.
+std::string difference(const Graph& before, const Graph& after, const Dataset& data) {
   const FunctionCheck check(before, check_inputs(before, &data), {});
   for (const FunctionCheck::Difference& one : check.compare(after, {}))
     if (one.broken())
-      throw std::logic_error(concat("smoothing changed the output '", one.value, "' by ", one.found,
-                                    ", where rounding explains ", one.bound, "; smooth: false leaves it out"));
+      return concat("nothing was smoothed: the output '", one.value, "' would change by ", one.found,
+                    ", where rounding explains ", one.bound);
+  return "";
 }
 
 }  // namespace
@@ -253,7 +256,11 @@ SmoothRecord smooth(Graph& graph, QuantPlan& plan, const Dataset& data, const Sm
           {record.tensors[i].value, concat("'", record.tensors[i].quantized, "' is quantized in its place")});
   }
   treated.verify();
-  check_function(graph, treated, data);
+  if (const std::string reason = difference(graph, treated, data); !reason.empty()) {
+    record.tensors.clear();
+    record.undone = reason;
+    return record;
+  }
   graph = std::move(treated);
   plan = std::move(moved);
   return record;
