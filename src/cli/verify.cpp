@@ -98,7 +98,7 @@ void add_verify(CLI::App& app, CommandLine& command_line) {
   CLI::App& command = add_command(app, command_line, "verify",
                                   "run a deployed file in the real runtime, beside its simulation; exit code 3 when "
                                   "they differ by more than the bound");
-  command.add_option("model", arguments->model, "the deployed model (N_qdq.onnx), or the folder that it is in")
+  command.add_option("deployed", arguments->model, "the deployed model (N_qdq.onnx), or the folder that it is in")
       ->required();
   command.add_option("--data", arguments->data, "the data set (docs/data.md)")->required()->type_name("SPEC");
   command.add_flag("--layers", arguments->options.layers,

@@ -17,6 +17,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Of probabilities those below do not count: 14 in logits behind the first, no rounding lifts them to the top, and
 // runtimes may flush them to zero.
 constexpr double kLeastProbability = 1e-6;
+// A language model's logits in doubles, several times over, would be the largest thing in memory.
+constexpr std::int64_t kElementsAtOnce = 1 << 20;
 
 // |a - b|; infinite where just one of them is finite, or they are infinities of other signs.
 at::Tensor apart_of(const at::Tensor& a, const at::Tensor& b) {
@@ -97,7 +99,13 @@ void OutputComparison::add(const at::Tensor& found, const at::Tensor& simulated)
   check_shapes(found, simulated);
   if (simulated.numel() == 0) return;
   if (!simulated.is_floating_point()) return add_discrete(found, simulated);
-  const at::Tensor a = scores(predictions_of(found, task_)), b = scores(predictions_of(simulated, task_));
+  const at::Tensor theirs = predictions_of(found, task_), ours = predictions_of(simulated, task_);
+  const std::int64_t rows = std::max<std::int64_t>(1, kElementsAtOnce / std::max<std::int64_t>(1, ours.size(1)));
+  for (std::int64_t at = 0; at < ours.size(0); at += rows)
+    add_rows(scores(theirs.slice(0, at, at + rows)), scores(ours.slice(0, at, at + rows)));
+}
+
+void OutputComparison::add_rows(const at::Tensor& a, const at::Tensor& b) {
   add_range(b);
   const at::Tensor apart = apart_of(a, b);
   append(farthest_, std::get<0>(apart.max(1)));

@@ -32,6 +32,7 @@ class OutputComparison {
   void check_shapes(const at::Tensor& a, const at::Tensor& b) const;
   at::Tensor scores(const at::Tensor& output) const;
   void add_discrete(const at::Tensor& found, const at::Tensor& simulated);
+  void add_rows(const at::Tensor& a, const at::Tensor& b);  // scores: found, simulated
   void add_range(const at::Tensor& simulated);
 
   OutputResult result_;  // what does not depend on the bounds

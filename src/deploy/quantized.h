@@ -1,5 +1,6 @@
 // A calibrated graph as exporters see it: its quantizers, and what they make of constants.
 #pragma once
+#include <ATen/core/TensorBody.h>
 
 #include <map>
 #include <string>

@@ -130,6 +130,8 @@ Platform eager_platform(const std::string& activation, const std::string& weight
   platform.activation.observer = "histogram";
   platform.activation.reference = ObserverChoice{"histogram", {{"resample", 1.0}}};
   platform.activation.fake_quant = "fixed";
+  platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
+  platform.equalize = platform.weight.scheme.granularity == Granularity::kTensor;
   platform.groups = standard_groups();
   // Relu6 counts as Relu, as after torchvision's _replace_relu; Add with Relu is FloatFunctional's add_relu.
   for (const char* head : {"Conv", "ConvTranspose", "Gemm", "MatMul"}) {

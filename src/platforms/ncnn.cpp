@@ -44,6 +44,7 @@ Platform ncnn() {
   platform.weight.scheme = QScheme::parse("int8 symmetric channel:0 narrow").spec();
   platform.activation.scheme = QScheme::parse("int8 symmetric tensor narrow").spec();
   platform.activation.observer = "kl";
+  platform.bias_correction = BiasCorrection::kFast;  // measured: docs/results.md
   platform.has_parity = false;
   platform.requantize = "away";
   platform.product = "ncnn_table";

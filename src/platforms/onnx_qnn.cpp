@@ -34,6 +34,8 @@ Platform onnx_qnn() {
   platform.aliases = {"tvm"};
   platform.weight.scheme = QScheme::parse("uint8 affine tensor").spec();
   platform.activation.scheme = QScheme::parse("uint8 affine tensor").spec();
+  platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
+  platform.equalize = true;
   platform.groups = standard_groups();
   platform.weighted = {"Conv", "Gemm", "MatMul"};
   platform.product = "onnx_qnn";

@@ -50,7 +50,8 @@ Platform vitis() {
   platform.activation.reference = ObserverChoice{"pot_mode"};
   platform.weight.fake_quant = platform.activation.fake_quant = "tqt";
   platform.bias = platform.weight;
-  platform.bias_correction = BiasCorrection::kFast;  // measured: docs/results.md
+  platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
+  platform.equalize = true;
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.refine = refine;

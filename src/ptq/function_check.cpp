@@ -15,7 +15,7 @@
 namespace quench {
 namespace {
 
-constexpr std::int64_t kImages = 8;                     // enough to tell
+constexpr std::int64_t kImages = 4;                     // enough to tell
 constexpr std::int64_t kOpenBatch = 2, kOpenSize = 64;  // of random inputs, where the model leaves them open
 
 at::Tensor random_input(const Value& input) {
@@ -70,33 +70,33 @@ FunctionCheck::FunctionCheck(const Graph& graph, std::vector<RtValue> inputs, co
     for (const Value* output : node->outputs())
       if (output && wanted.contains(output->name())) values_.push_back({output->name(), terms * 0x1p-24});
   }
-  before_ = with_context([] { return "while running the network to check equalization"; }, [&] { return run(graph); });
+  const auto keep = [&](const std::string& name, const at::Tensor& tensor) { before_[name] = tensor.clone(); };
+  with_context([] { return "while running the network to check equalization"; }, [&] { run(graph, keep); });
 }
 
-std::map<std::string, at::Tensor> FunctionCheck::run(const Graph& graph) const {
-  std::map<std::string, at::Tensor> seen;
+// One value at a time: all of them in doubles would be the largest thing in memory.
+void FunctionCheck::run(const Graph& graph, const See& see) const {
   Executor executor(graph);
   for (const Kept& kept : values_)
     executor.on_value(kept.name, [&](const Value& value, RtValue& result) {
-      if (is_float_tensor(result)) seen[value.name()] = result.tensor().to(at::kDouble);
+      if (is_float_tensor(result)) see(value.name(), result.tensor());
       return Next::kContinue;
     });
   executor.run(inputs_);
-  return seen;
 }
 
 std::vector<FunctionCheck::Difference> FunctionCheck::compare(const Graph& graph,
                                                               const std::map<std::string, at::Tensor>& factors) const {
-  const std::map<std::string, at::Tensor> after = run(graph);
-  std::vector<Difference> differences;
-  for (const auto& [name, bound] : values_) {
-    const auto at = before_.find(name);
-    if (at == before_.end()) continue;
+  std::map<std::string, double> off_by;
+  run(graph, [&](const std::string& name, const at::Tensor& tensor) {
+    const at::Tensor before = before_.at(name).to(at::kDouble), after = tensor.to(at::kDouble);
     const auto factor = factors.find(name);
-    const at::Tensor now = factor == factors.end() ? after.at(name) : after.at(name) * factor->second;
-    const double size = root_mean_square(at->second), off = root_mean_square(now - at->second);
-    differences.push_back({name, off == 0 ? 0.0 : off / size, bound});
-  }
+    const double off = root_mean_square((factor == factors.end() ? after : after * factor->second) - before);
+    off_by[name] = off == 0 ? 0.0 : off / root_mean_square(before);
+  });
+  std::vector<Difference> differences;
+  for (const auto& [name, bound] : values_)
+    if (before_.contains(name)) differences.push_back({name, off_by.at(name), bound});
   return differences;
 }
 

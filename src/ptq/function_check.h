@@ -1,6 +1,7 @@
 // Whether a network still computes what it did, after its weights were rescaled.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,7 +35,8 @@ class FunctionCheck {
     std::string name;
     double bound;
   };
-  std::map<std::string, at::Tensor> run(const Graph& graph) const;
+  using See = std::function<void(const std::string& name, const at::Tensor& tensor)>;
+  void run(const Graph& graph, const See& see) const;
 
   std::vector<RtValue> inputs_;
   std::vector<Kept> values_;  // in order of the graph
