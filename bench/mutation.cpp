@@ -23,7 +23,7 @@
 #include "quench/executor.h"
 #include "quench/import.h"
 #include "quench/pass.h"
-#include "report/model_summary.h"
+#include "measure/model_summary.h"
 
 namespace {
 

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "quench/data.h"
-#include "quench/graph.h"
-#include "quench/quant.h"
+#include "quench/quantized_model.h"
 
 namespace quench {
 
@@ -46,9 +45,6 @@ struct CalibrationRecord {
 
 // One pass over the data for all activations; weights are observed without data. Leaves every quantizer calibrated,
 // with `quantize` on and `observe` off. Throws where a quantizer saw nothing, naming it.
-CalibrationRecord calibrate(Graph& graph, const Dataset& data, const CalibrationOptions& options = {});
-
-// Throws for quantizers that were never calibrated, naming them.
-void check_calibrated(const Graph& graph);
+CalibrationRecord calibrate(QuantizedModel& model, const Dataset& data, const CalibrationOptions& options = {});
 
 }  // namespace quench

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "quench/data.h"
-#include "quench/graph.h"
 #include "quench/options.h"
+#include "quench/quantized_model.h"
 #include "quench/registry.h"
 
 namespace quench {
@@ -69,10 +69,10 @@ using ExporterRegistry = Registry<Exporter>;
 // "" where a platform has files of its own; else why there are none.
 std::string why_no_files(const std::string& platform);
 
-// Throws where the graph is not calibrated, holds what no file can say, or the target cannot run it, naming the node;
-// and where a file, read back, is not the graph that it was made of.
+// Throws where the model is not calibrated, holds what no file can say, or the target cannot run it, naming the node;
+// and where a file, read back, is not the model that it was made of.
 // Every deployment begins with N.onnx: the graph with its quantizers under the names that vendors' tools read.
-Deployment deploy(const Graph& quantized, const DeployOptions& options);
+Deployment deploy(const QuantizedModel& model, const DeployOptions& options);
 
 // All files or none: they are written beside and moved into the folder (which is made) at the end, with a list of them.
 // An existing file is an error that names it, unless `force`; then all files of the deployment that was there are gone,

@@ -85,7 +85,7 @@ void fuse_modules_in_place(EagerModel& model, const std::vector<std::vector<std:
 // A float copy of the model whose forward is watched, until finish(); then the forward of the quantized model.
 class PreparedModel {
  public:
-  explicit PreparedModel(Prepared prepared);
+  explicit PreparedModel(QuantizedModel prepared);
   ~PreparedModel();
   PreparedModel(PreparedModel&&) noexcept;
 
@@ -94,6 +94,7 @@ class PreparedModel {
 
   void finish();  // takes over what was observed; throws where a quantizer saw nothing, naming it
   bool finished() const;
+  const QuantizedModel& model() const;  // to deploy, once finished
   const Graph& graph() const;
   const QuantPlan& plan() const;
 

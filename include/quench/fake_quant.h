@@ -141,19 +141,4 @@ class Quantizer {
   std::unique_ptr<State> state_;
 };
 
-class Graph;
-class Node;
-class Value;
-
-// Puts a quench.FakeQuant behind `value`; all its uses (graph outputs included) read the quantized one from then
-// on. Its tensors become constants named "<value>.fq.<param>", flagged as parameters where they learn. Throws
-// where the shape of its state is not known from the value's dims.
-Node& insert_fake_quant(Graph& graph, Value& value, const FakeQuantSpec& spec, QuantFlags flags = {});
-FakeQuantTensors fake_quant_tensors(const Node& node);  // the constants of such a node, not copied
-
-// What a node of that op says of itself.
-FakeQuantSpec fake_quant_spec(const Node& node);
-QuantFlags fake_quant_flags(const Node& node);
-void set_fake_quant_flags(Node& node, QuantFlags flags);
-
 }  // namespace quench

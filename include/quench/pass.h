@@ -32,6 +32,8 @@ const std::vector<std::string>& cleanup_passes();
 // The fastest float form for this machine's CPU: BatchNorm folded, kernels fused. For running, not for
 // quantizing or exporting.
 const std::vector<std::string>& inference_passes();
+// These passes, without those for the CPU's kernels on another device.
+void optimize_for_running(Graph& graph, const std::string& device);
 
 }  // namespace quench
 

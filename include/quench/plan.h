@@ -2,7 +2,6 @@
 // makes it (make_plan), a user may read and edit it (YAML), insert_quantizers carries it out. It holds names only.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,8 +10,6 @@
 #include "quench/quant.h"
 
 namespace quench {
-
-class Graph;
 
 struct PlanEntry {
   std::string value;  // the tensor that is quantized: an activation, or the constant that is the weight
@@ -51,17 +48,5 @@ QuantPlan plan_from_yaml(const std::string& text, const std::string& name = "");
 std::vector<std::string> diff_plans(const QuantPlan& before, const QuantPlan& after);
 // The sentence that `quench inspect --why` prints; throws for a tensor that the plan does not know (with the nearest).
 std::string explain(const QuantPlan& plan, const std::string& value);
-
-// Puts a quench.FakeQuant behind each value of the plan, both flags off; those that share have the same constants.
-// Each node remembers its observer. Throws where a value does not exist, naming the entry, and leaves the graph as it
-// was.
-void insert_quantizers(Graph& graph, const QuantPlan& plan);
-
-class Node;
-class Observer;
-
-// The observer that a quantizer's node names, fresh.
-std::unique_ptr<Observer> observer_of(const Node& fake_quant);
-void set_observer_of(Node& fake_quant, const std::string& observer, const Options& options = {});
 
 }  // namespace quench

@@ -4,10 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "quench/fake_quant.h"
-#include "quench/graph.h"
-#include "quench/plan.h"
+#include "quench/executor.h"
 #include "quench/quant_config.h"
+#include "quench/quantized_model.h"
 
 namespace quench {
 
@@ -22,29 +21,31 @@ struct PrepareOptions {
   std::optional<QuantPlan> plan;  // in place of the platform's own
 };
 
-struct Prepared {
-  Graph graph;  // quantizers in place, both flags off
-  QuantPlan plan;
-};
-
 // The passes that every platform wants before planning: shapes, constants, dropout and identities gone, BatchNorm
 // folded or left, MatMul with a bias made a Gemm.
 void fuse_for_quantizing(Graph& graph, const QuantConfig& config, NormMode norm);
 
 // Fuses, plans, inserts. The graph given stays as it is.
-Prepared prepare(const Graph& graph, const QuantConfig& config, const PrepareOptions& options = {});
-Prepared prepare_by_platform(const Graph& graph, const std::string& platform, QuantConfig config = {},
-                             const PrepareOptions& options = {});
+QuantizedModel prepare(const Graph& graph, const QuantConfig& config, const PrepareOptions& options = {});
+QuantizedModel prepare_by_platform(const Graph& graph, const std::string& platform, QuantConfig config = {},
+                                   const PrepareOptions& options = {});
 
-// Both flags of every quantizer of a role (or of all); biases in int32 go with the weights. How many were set.
-int set_state(Graph& graph, std::optional<Role> role, QuantFlags flags);
+// Puts the quantizers of the plan into a copy of the graph, both flags off. Throws where a value does not exist, naming
+// the entry.
+QuantizedModel insert_quantizers(const Graph& graph, const QuantPlan& plan);
 
-// workflows.md 1.4, each a line over set_state.
-void enable_calibration(Graph& graph);
-void enable_quantization(Graph& graph, bool weight_cali_on = false, bool act_cali_on = false);
-void enable_calibration_woquantization(Graph& graph, Role role);
-void enable_calibration_quantization(Graph& graph, Role role);
-void disable_all(Graph& graph);
-void enable_all(Graph& graph);
+// Calibration by the caller's own loop, with MQBench's verbs:
+//   enable_calibration(model);
+//   for (batch : data) forward(model, {batch});
+//   enable_quantization(model);          // every quantizer takes over what its observer saw: the model is calibrated
+// Weights are seen at once, without data.
+void enable_calibration(QuantizedModel& model);
+void enable_calibration_woquantization(QuantizedModel& model, Role role);  // the others' flags are off
+void enable_calibration_quantization(QuantizedModel& model, Role role);    // observes and quantizes at once
+// With both flags of a role on, its quantizers go on following their observers on every forward.
+void enable_quantization(QuantizedModel& model, bool weight_cali_on = false, bool act_cali_on = false);
+void enable_all(QuantizedModel& model);   // all observe and quantize at once
+void disable_all(QuantizedModel& model);  // the float network; observers keep what they saw
+std::vector<RtValue> forward(QuantizedModel& model, const std::vector<RtValue>& inputs);
 
 }  // namespace quench

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "quench/data.h"
-#include "quench/graph.h"
+#include "quench/quantized_model.h"
 
 namespace quench {
 
@@ -56,7 +56,7 @@ struct ProfileRecord {
 // One walk over the layers a batch: in float, alone and with all before it quantized. At any time only what a later
 // layer reads is kept. `quantized` must be calibrated; with its quantizers taken out it is the float network, unless
 // `reference` (a float graph with the same values, as before equalization and bias correction) is given.
-ProfileRecord profile(const Graph& quantized, const Dataset& data, const ProfileOptions& options = {},
+ProfileRecord profile(const QuantizedModel& quantized, const Dataset& data, const ProfileOptions& options = {},
                       const Graph* reference = nullptr);
 
 // Worst first, by what a layer does alone.

@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "quench/data.h"
-#include "quench/graph.h"
-#include "quench/plan.h"
 #include "quench/quant_config.h"
+#include "quench/quantized_model.h"
 
 namespace quench {
 
@@ -105,8 +104,8 @@ struct BiasCorrectionRecord {
   bool changed() const;  // whether any bias moved at all
 };
 
-// b' = b - (E[y of the quantized layer] - E[y]), per output channel. The graph must be calibrated; a layer without a
+// b' = b - (E[y of the quantized layer] - E[y]), per output channel. The model must be calibrated; a layer without a
 // bias gets one.
-BiasCorrectionRecord correct_biases(Graph& graph, const Dataset& data, const BiasCorrectionOptions& options);
+BiasCorrectionRecord correct_biases(QuantizedModel& model, const Dataset& data, const BiasCorrectionOptions& options);
 
 }  // namespace quench

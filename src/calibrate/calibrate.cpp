@@ -12,7 +12,6 @@
 #include "calibrate/statistics.h"
 #include "data/feed.h"
 #include "quench/error.h"
-#include "quench/prepare.h"
 
 namespace quench {
 namespace {
@@ -20,8 +19,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-bool is_quantizer(const Node& node) { return node.op() == "quench.FakeQuant"; }
 
 // Quantizers that see data observe and quantize at once, which not every observer can.
 void observe_and_quantize(const Observing& observing) {
@@ -49,8 +46,8 @@ void quantize_constants(const Observing& observing) {
 }
 
 void quantize_followers(Graph& graph) {
-  for (const auto& node : graph.nodes())
-    if (is_quantizer(*node) && node->metadata.contains("shared_with")) set_fake_quant_flags(*node, {.quantize = true});
+  for (Node* node : quantizers_of(graph))
+    if (follows(*node)) set_fake_quant_flags(*node, {.quantize = true});
 }
 
 // One batch through the network, seen by the observers: its items, not the copies that fill it up.
@@ -159,36 +156,35 @@ QuantizerRecord record_of(const ObservedQuantizer& one) {
 class FlagsKept {
  public:
   explicit FlagsKept(Graph& graph) {
-    for (const auto& node : graph.nodes())
-      if (is_quantizer(*node))
-        flags_.emplace_back(node.get(), fake_quant_flags(*node));
-      else if (node->op() == "quench.QuantizeBias")
-        biases_.emplace_back(node.get(), node->get_int("quantize", 0));
+    for (Node* node : quantizers_of(graph)) flags_.emplace_back(node, fake_quant_flags(*node));
+    for (Node* node : bias_quantizers_of(graph)) biases_.emplace_back(node, is_on(*node));
   }
   ~FlagsKept() {
     if (done) return;
     for (const auto& [node, flags] : flags_) set_fake_quant_flags(*node, flags);
-    for (const auto& [node, quantize] : biases_) node->attrs["quantize"] = quantize;
+    for (const auto& [node, on] : biases_) set_on(*node, on);
   }
   bool done = false;
 
  private:
   std::vector<std::pair<Node*, QuantFlags>> flags_;
-  std::vector<std::pair<Node*, std::int64_t>> biases_;
+  std::vector<std::pair<Node*, bool>> biases_;
 };
 
-CalibrationRecord run(Graph& graph, const Dataset& data, const CalibrationOptions& options) {
+CalibrationRecord run(QuantizedModel& model, const Dataset& data, const CalibrationOptions& options) {
+  Graph& graph = model.graph;
   CalibrationRecord record;
   const auto start = Clock::now();
   QUENCH_CHECK(options.batches >= 0, "the number of batches must be at least 1, not ", options.batches);
   FlagsKept flags(graph);
   Observing observing(graph);
-  disable_all(graph);
-  observing.observe_constants();
+  set_state(graph, std::nullopt, {});
+  observing.observe_constants(graph);
   if (needs_data(observing)) observe_data(graph, observing, data, options, record);
-  observing.take_over();
+  observing.take_over(graph);
   flags.done = true;
-  record.raised = fit_biases(graph);
+  record.raised = fit_biases(model);
+  model.stage = std::max(model.stage, ModelStage::kCalibrated);
   for (const ObservedQuantizer& one : observing.quantizers()) record.quantizers.push_back(record_of(one));
   record.seconds = seconds_since(start);
   return record;
@@ -196,16 +192,8 @@ CalibrationRecord run(Graph& graph, const Dataset& data, const CalibrationOption
 
 }  // namespace
 
-CalibrationRecord calibrate(Graph& graph, const Dataset& data, const CalibrationOptions& options) {
-  return with_context([] { return "while calibrating"; }, [&] { return run(graph, data, options); });
-}
-
-void check_calibrated(const Graph& graph) {
-  std::string names;
-  for (const auto& node : graph.nodes())
-    if (is_quantizer(*node) && !node->metadata.contains("quench.calibrated"))
-      names += concat(names.empty() ? "'" : ", '", node->input(0)->name(), "'");
-  QUENCH_CHECK(names.empty(), "never calibrated: the quantizers of ", names, "; run calibrate() first");
+CalibrationRecord calibrate(QuantizedModel& model, const Dataset& data, const CalibrationOptions& options) {
+  return with_context([] { return "while calibrating"; }, [&] { return run(model, data, options); });
 }
 
 }  // namespace quench

@@ -75,22 +75,22 @@ EagerModel fuse_modules(const EagerModel& model, const std::vector<std::vector<s
 }
 
 struct PreparedModel::State {
-  explicit State(Prepared given) : prepared(std::move(given)), observing(prepared.graph) {
-    disable_all(prepared.graph);
+  explicit State(QuantizedModel given) : prepared(std::move(given)), observing(prepared.graph) {
+    set_state(prepared.graph, std::nullopt, {});
     for (const ObservedQuantizer& one : observing.quantizers())
       if (one.from_data) set_fake_quant_flags(*one.node, {.observe = true});
-    observing.observe_constants();
+    observing.observe_constants(prepared.graph);
     executor = std::make_unique<Executor>(prepared.graph);
     observing.attach(*executor);
   }
 
-  Prepared prepared;
+  QuantizedModel prepared;
   Observing observing;
   std::unique_ptr<Executor> executor;
   bool finished = false;
 };
 
-PreparedModel::PreparedModel(Prepared prepared) : state_(std::make_unique<State>(std::move(prepared))) {}
+PreparedModel::PreparedModel(QuantizedModel prepared) : state_(std::make_unique<State>(std::move(prepared))) {}
 PreparedModel::~PreparedModel() = default;
 PreparedModel::PreparedModel(PreparedModel&&) noexcept = default;
 
@@ -108,13 +108,15 @@ at::Tensor PreparedModel::forward(const at::Tensor& x) {
 
 void PreparedModel::finish() {
   if (state_->finished) return;
-  state_->observing.take_over();
-  fit_biases(state_->prepared.graph);
+  state_->observing.take_over(state_->prepared.graph);
+  fit_biases(state_->prepared);
+  state_->prepared.stage = ModelStage::kCalibrated;
   state_->executor = std::make_unique<Executor>(state_->prepared.graph);
   state_->finished = true;
 }
 
 bool PreparedModel::finished() const { return state_->finished; }
+const QuantizedModel& PreparedModel::model() const { return state_->prepared; }
 const Graph& PreparedModel::graph() const { return state_->prepared.graph; }
 const QuantPlan& PreparedModel::plan() const { return state_->prepared.plan; }
 

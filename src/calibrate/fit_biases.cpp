@@ -5,8 +5,6 @@
 #include "quant/accumulator.h"
 #include "quench/error.h"
 #include "quench/executor.h"
-#include "quench/fake_quant.h"
-#include "quench/plan.h"
 
 namespace quench {
 namespace {
@@ -18,9 +16,8 @@ std::vector<float> floats_of(const at::Tensor& tensor) {
 
 // The quantizer that holds this scale, and is no other's follower.
 const Node* quantizer_with(const Graph& graph, const Value* scale) {
-  for (const auto& node : graph.nodes())
-    if (node->op() == "quench.FakeQuant" && node->input(1) == scale && !node->metadata.contains("shared_with"))
-      return node.get();
+  for (const Node* node : quantizers_of(graph))
+    if (node->input(1) == scale && !follows(*node)) return node;
   return nullptr;
 }
 
@@ -32,19 +29,15 @@ std::string channels_text(const RaisedScales& raised) {
 }
 
 // The plan says so too: who reads it must not wonder where a scale came from.
-void note_in_plan(Graph& graph, const std::string& weight, const std::string& what) {
-  const auto text = graph.metadata.find("quench.plan");
-  if (text == graph.metadata.end()) return;
-  QuantPlan plan = plan_from_yaml(text->second);
+void note_in_plan(QuantPlan& plan, const std::string& weight, const std::string& what) {
   const std::string note = "raised so that the int32 bias fits";
   for (PlanEntry& entry : plan.entries)
     if (entry.value == weight && entry.rule.find(note) == std::string::npos)
       entry.rule += concat("; ", what, " ", note);
-  text->second = to_yaml(plan);
 }
 
-std::string fit_bias(Graph& graph, const Node& bias, Executor& executor) {
-  const Node* weight = quantizer_with(graph, bias.input(2));
+std::string fit_bias(QuantizedModel& model, const Node& bias, Executor& executor) {
+  const Node* weight = quantizer_with(model.graph, bias.input(2));
   QUENCH_CHECK(weight, "its weight's scale belongs to no quantizer");
   const std::string& name = bias.input(0)->name();
   const std::vector<float> x_scale = floats_of(bias.input(1)->tensor().abs());
@@ -59,19 +52,18 @@ std::string fit_bias(Graph& graph, const Node& bias, Executor& executor) {
   if (raised.channels.empty()) return "";
   params.scale = raised.scale;
   make_fake_quant(spec)->accept(params, tensors);
-  note_in_plan(graph, weight->input(0)->name(), channels_text(raised));
+  note_in_plan(model.plan, weight->input(0)->name(), channels_text(raised));
   return concat("'", weight->input(0)->name(), "': ", channels_text(raised));
 }
 
 }  // namespace
 
-std::vector<std::string> fit_biases(Graph& graph) {
+std::vector<std::string> fit_biases(QuantizedModel& model) {
   std::vector<std::string> lines;
-  Executor executor(graph);
-  for (const auto& node : graph.nodes()) {
-    if (node->op() != "quench.QuantizeBias") continue;
+  Executor executor(model.graph);
+  for (const Node* node : bias_quantizers_of(model.graph)) {
     const std::string line =
-        with_context([&] { return concat("at ", node->where()); }, [&] { return fit_bias(graph, *node, executor); });
+        with_context([&] { return concat("at ", node->where()); }, [&] { return fit_bias(model, *node, executor); });
     if (!line.empty()) lines.push_back(line);
   }
   return lines;

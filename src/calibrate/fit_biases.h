@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "quench/graph.h"
+#include "quench/quantized_model.h"
 
 namespace quench {
 
 // Raises the scales of weights whose layer's bias would need more than 2^30 steps of s_x * s_w, in the constants of
 // the calibrated graph. One line a weight that changed, with its channels.
-std::vector<std::string> fit_biases(Graph& graph);
+std::vector<std::string> fit_biases(QuantizedModel& model);
 
 }  // namespace quench

@@ -5,6 +5,7 @@
 
 #include "quench/error.h"
 #include "quench/pass.h"
+#include "quench/quantizers.h"
 
 namespace quench {
 namespace {
@@ -31,26 +32,7 @@ std::vector<std::string> tips_of(const Graph& graph, const std::set<std::string>
   return tips;
 }
 
-std::vector<std::string> passes_for(const std::string& device) {
-  std::vector<std::string> names = inference_passes();
-  if (device != "cpu") std::erase(names, "fuse_cpu_kernels");
-  return names;
-}
-
 }  // namespace
-
-Graph without_quantizers(const Graph& graph) {
-  Graph plain(graph);
-  std::vector<Node*> found;
-  for (const auto& node : plain.nodes())
-    if (node->op() == "quench.FakeQuant" || node->op() == "quench.QuantizeBias") found.push_back(node.get());
-  for (Node* node : found) {
-    plain.replace_uses(node->output(), *node->input(0));
-    plain.erase(*node);
-  }
-  run_passes(plain, {"eliminate_dead"});
-  return plain;
-}
 
 FloatRun::FloatRun(const Graph& graph, const Observing& observing, const std::string& device)
     : graph_(without_quantizers(graph)) {
@@ -58,7 +40,7 @@ FloatRun::FloatRun(const Graph& graph, const Observing& observing, const std::st
   for (const ObservedQuantizer& one : observing.quantizers())
     if (one.from_data) names.insert(one.value().name());
   show(graph_, names);
-  run_passes(graph_, passes_for(device));
+  optimize_for_running(graph_, device);
   tips_ = tips_of(graph_, names);
   ExecOptions exec;
   exec.device = device;

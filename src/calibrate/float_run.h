@@ -10,9 +10,6 @@
 
 namespace quench {
 
-// The float network: quantizers gone, and what only they used.
-Graph without_quantizers(const Graph& graph);
-
 class FloatRun {
  public:
   // `observing` must outlive it; its quantizers that see data are shown every batch.

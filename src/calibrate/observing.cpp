@@ -7,13 +7,10 @@
 
 #include "kernels/parallel.h"
 #include "quench/error.h"
-#include "quench/plan.h"
-#include "quench/prepare.h"
+#include "quench/quantizers.h"
 
 namespace quench {
 namespace {
-
-bool is_quantizer(const Node& node) { return node.op() == "quench.FakeQuant"; }
 
 std::set<const Value*> values_of_data(const Graph& graph) {
   std::set<const Value*> found(graph.inputs().begin(), graph.inputs().end());
@@ -27,8 +24,7 @@ std::set<const Value*> values_of_data(const Graph& graph) {
 // A copy of a graph shares its tensors, and a quantizer's are written in place.
 void give_own_tensors(Graph& graph) {
   std::set<const Value*> done;
-  for (const auto& node : graph.nodes()) {
-    if (!is_quantizer(*node)) continue;
+  for (const Node* node : quantizers_of(graph)) {
     for (std::size_t slot = 1; slot < node->inputs().size(); ++slot) {
       Value* state = node->inputs()[slot];
       if (!state || !state->is_constant() || !done.insert(state).second) continue;
@@ -55,13 +51,13 @@ std::vector<QParams> all_qparams(const std::vector<ObservedQuantizer>& quantizer
 
 // It came with its scale (a file of Q/DQ nodes) and names no observer that could find another.
 bool keeps_its_scale(const Node& node) {
-  return node.metadata.contains("quench.calibrated") && !node.metadata.contains("quench.observer");
+  return is_calibrated(node) && !names_observer(node);
 }
 
 // Its constants are those of a quantizer that leads.
 void check_leads(const std::set<const Value*>& scales, const Node& follower) {
   QUENCH_CHECK(scales.contains(follower.input(1)), follower.where(), " says that it shares the scale of '",
-               follower.metadata.at("shared_with"), "', but no quantizer that is observed has that scale");
+               leader_of(follower), "', but no quantizer that is observed has that scale");
 }
 
 }  // namespace
@@ -72,32 +68,33 @@ void ObservedQuantizer::observe(const at::Tensor& x) const {
                [&] { observer->observe(algorithm->transform(x.detach().to(at::kFloat))); });
 }
 
-Observing::Observing(Graph& graph) : graph_(graph) {
+Observing::Observing(Graph& graph) {
   const std::set<const Value*> of_data = values_of_data(graph);
   std::set<const Value*> scales;
   std::vector<const Node*> followers;
-  for (const auto& node : graph.nodes()) {
-    if (!is_quantizer(*node) || keeps_its_scale(*node)) continue;
-    if (node->metadata.contains("shared_with")) {
-      followers.push_back(node.get());
+  for (Node* node : quantizers_of(graph)) {
+    if (keeps_its_scale(*node)) continue;
+    if (follows(*node)) {
+      followers.push_back(node);
       continue;
     }
     scales.insert(node->input(1));
     quantizers_.push_back(
-        {node.get(), make_fake_quant(fake_quant_spec(*node)), observer_of(*node), of_data.contains(node->input(0))});
+        {node, make_fake_quant(fake_quant_spec(*node)), observer_of(*node), of_data.contains(node->input(0))});
   }
   for (const Node* follower : followers) check_leads(scales, *follower);
   give_own_tensors(graph);
 }
 
-void Observing::observe_constants() {
+void Observing::observe_constants(const Graph& graph) {
   std::vector<std::string> names;
   for (const ObservedQuantizer& one : quantizers_)
-    if (!one.from_data) names.push_back(one.value().name());
-  Executor executor(graph_);
+    if (!one.from_data && !one.observer->seen()) names.push_back(one.value().name());
+  if (names.empty()) return;
+  Executor executor(graph);
   const NamedValues found = executor.run({}, names);
   for (const ObservedQuantizer& one : quantizers_)
-    if (!one.from_data) one.observe(found.at(one.value().name()).tensor());
+    if (!one.from_data && !one.observer->seen()) one.observe(found.at(one.value().name()).tensor());
 }
 
 void Observing::attach(Executor& executor) {
@@ -113,7 +110,7 @@ bool Observing::by_batch() const {
                      [](const ObservedQuantizer& one) { return one.from_data && one.observer->by_batch(); });
 }
 
-void Observing::take_over() {
+void Observing::take_over(Graph& graph) {
   std::string blind;
   for (const ObservedQuantizer& one : quantizers_)
     if (!has_seen(*one.observer)) blind += concat(blind.empty() ? "'" : ", '", one.value().name(), "'");
@@ -123,9 +120,8 @@ void Observing::take_over() {
   for (std::size_t i = 0; i < found.size(); ++i)
     with_context([&] { return concat("at ", quantizers_[i].node->where()); },
                  [&] { quantizers_[i].algorithm->accept(found[i], fake_quant_tensors(*quantizers_[i].node)); });
-  for (const auto& node : graph_.nodes())
-    if (is_quantizer(*node)) node->metadata["quench.calibrated"] = "1";
-  enable_quantization(graph_);
+  for (Node* node : quantizers_of(graph)) mark_calibrated(*node);
+  set_state(graph, std::nullopt, {.quantize = true});
 }
 
 }  // namespace quench

@@ -13,7 +13,7 @@
 
 namespace quench {
 
-// A quantizer with a scale of its own. Those that share it (metadata "shared_with") have the same constants and see
+// A quantizer with a scale of its own. Those that follow it have the same constants and see
 // nothing themselves.
 struct ObservedQuantizer {
   Node* node = nullptr;
@@ -26,12 +26,12 @@ struct ObservedQuantizer {
 
 class Observing {
  public:
-  // Gives every quantizer tensors that no copy of the graph shares, so that only this graph changes. The graph must
-  // outlive it; executors of the graph are made afterwards.
+  // Gives every quantizer tensors that no copy of the graph shares, so that only this graph changes. Its nodes must
+  // outlive it (the graph may move); executors of the graph are made afterwards.
   explicit Observing(Graph& graph);
 
   // Lets those whose value follows from constants see it, once.
-  void observe_constants();
+  void observe_constants(const Graph& graph);
   // From now on the quantizers of the executor's graph (this one, or a copy) that observe show it to us.
   void attach(Executor& executor);
   // Of batches of `of` items only the first `items` count (Observer::count_items).
@@ -40,12 +40,11 @@ class Observing {
   bool by_batch() const;
   // All of them are calibrated afterwards: constants hold what the observers found, `quantize` is on, `observe` off.
   // Throws and changes nothing where one saw nothing, naming all such.
-  void take_over();
+  void take_over(Graph& graph);
 
   const std::vector<ObservedQuantizer>& quantizers() const { return quantizers_; }  // in order of the graph
 
  private:
-  Graph& graph_;
   std::vector<ObservedQuantizer> quantizers_;
 };
 

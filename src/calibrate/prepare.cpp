@@ -1,6 +1,7 @@
 #include "quench/prepare.h"
 
-#include "calibrate/restore_schemes.h"
+#include "quantized/insert_plan.h"
+#include "quantized/restore_schemes.h"
 #include "quench/error.h"
 #include "quench/pass.h"
 #include "quench/platform.h"
@@ -35,7 +36,7 @@ std::vector<std::string> fusing_passes(const QuantConfig& config, NormMode norm)
 // The first node that quantizes already; null where there is none.
 const Node* own_quantizer(const Graph& graph) {
   for (const auto& node : graph.nodes())
-    if (node->op() == "QuantizeLinear" || node->op() == "DequantizeLinear" || node->op() == "quench.FakeQuant")
+    if (node->op() == "QuantizeLinear" || node->op() == "DequantizeLinear" || is_quantizer(node.get()))
       return node.get();
   return nullptr;
 }
@@ -44,8 +45,7 @@ QuantPlan plan_of_its_own(const Graph& graph, const QuantConfig& config) {
   QuantPlan plan;
   plan.platform = platform_name(config.platform);
   plan.by = QuantizeBy::kDivision;
-  for (const auto& node : graph.nodes()) {
-    if (node->op() != "quench.FakeQuant") continue;
+  for (const Node* node : quantizers_of(graph)) {
     const FakeQuantSpec spec = fake_quant_spec(*node);
     PlanEntry entry;
     entry.value = node->input(0)->name();
@@ -59,20 +59,19 @@ QuantPlan plan_of_its_own(const Graph& graph, const QuantConfig& config) {
 }
 
 // A model that came quantized keeps its quantizers and what they hold; the platform adds none.
-Prepared prepare_quantized(const Graph& graph, const QuantConfig& config, const PrepareOptions& options) {
+QuantizedModel prepare_quantized(const Graph& graph, const QuantConfig& config, const PrepareOptions& options) {
   QUENCH_CHECK(!options.plan, "the model came quantized (", own_quantizer(graph)->where(),
                "): a plan cannot be laid over its quantizers");
-  Prepared result{graph, {}};
-  run_passes(result.graph, {"infer_shapes", "fold_constants", "eliminate_dropout", "eliminate_identity",
+  Graph result(graph);
+  run_passes(result, {"infer_shapes", "fold_constants", "eliminate_dropout", "eliminate_identity",
                             "qdq_to_fake_quant", "eliminate_dead", "infer_shapes"});
-  if (const auto kept = graph.metadata.find("quench.plan"); kept != graph.metadata.end()) {  // a file of ours
-    result.plan = plan_from_yaml(kept->second);
-    restore_schemes(result.graph, result.plan);
-  } else {
-    result.plan = plan_of_its_own(result.graph, config);
+  if (!holds_plan(result)) {
+    QuantPlan plan = plan_of_its_own(result, config);
+    return {std::move(result), std::move(plan), ModelStage::kCalibrated};
   }
-  result.graph.metadata["quench.plan"] = to_yaml(result.plan);
-  return result;
+  QuantizedModel model = quantized_model_of(std::move(result));  // a file of ours
+  restore_schemes(model.graph, model.plan);
+  return model;
 }
 
 }  // namespace
@@ -83,20 +82,27 @@ void fuse_for_quantizing(Graph& graph, const QuantConfig& config, NormMode norm)
   with_context([] { return "while fusing"; }, [&] { run_passes(graph, fusing_passes(config, norm)); });
 }
 
-Prepared prepare(const Graph& graph, const QuantConfig& config, const PrepareOptions& options) {
-  if (own_quantizer(graph)) return prepare_quantized(graph, config, options);
-  Prepared result{graph, {}};
-  fuse_for_quantizing(result.graph, config, options.norm);
-  if (options.plan) check_plan(result.graph, *options.plan);
-  result.plan = options.plan ? *options.plan : make_plan(result.graph, config);
-  insert_quantizers(result.graph, result.plan);
-  if (options.norm != NormMode::kFold && joins_norms(config))
-    run_passes(result.graph, {"make_norms_live", "infer_shapes"});
-  return result;
+QuantizedModel insert_quantizers(const Graph& graph, const QuantPlan& plan) {
+  // A plan made by hand may name no platform.
+  const bool named = !plan.platform.empty();
+  QuantizedModel model(graph, plan);
+  insert_plan(model.graph, plan, named ? find_platform(plan.platform).weighted : standard_weighted());
+  return model;
 }
 
-Prepared prepare_by_platform(const Graph& graph, const std::string& platform, QuantConfig config,
-                             const PrepareOptions& options) {
+QuantizedModel prepare(const Graph& graph, const QuantConfig& config, const PrepareOptions& options) {
+  if (own_quantizer(graph)) return prepare_quantized(graph, config, options);
+  Graph fused(graph);
+  fuse_for_quantizing(fused, config, options.norm);
+  if (options.plan) check_plan(fused, *options.plan);
+  QuantizedModel model = insert_quantizers(fused, options.plan ? *options.plan : make_plan(fused, config));
+  if (options.norm != NormMode::kFold && joins_norms(config))
+    run_passes(model.graph, {"make_norms_live", "infer_shapes"});
+  return model;
+}
+
+QuantizedModel prepare_by_platform(const Graph& graph, const std::string& platform, QuantConfig config,
+                                   const PrepareOptions& options) {
   config.platform = platform;
   return prepare(graph, config, options);
 }

@@ -54,11 +54,12 @@ void deploy_model(const Arguments& arguments, const CommonOptions& common) {
   options.name = arguments.name.empty() ? stem_of(arguments.model) : arguments.name;
   options.opset = arguments.opset;
   options.exporter = exporter_options(arguments.options);
-  const Graph graph = import_model(arguments.model);
-  const std::unique_ptr<Dataset> data = arguments.data.empty() ? nullptr : open_data(arguments.data, 0, graph);
+  const QuantizedModel model = with_context([&] { return concat("in ", arguments.model); },
+                                            [&] { return quantized_model_of(import_model(arguments.model)); });
+  const std::unique_ptr<Dataset> data = arguments.data.empty() ? nullptr : open_data(arguments.data, 0, model.graph);
   options.data = data.get();
   const Deployment deployment =
-      with_context([&] { return concat("in ", arguments.model); }, [&] { return deploy(graph, options); });
+      with_context([&] { return concat("in ", arguments.model); }, [&] { return deploy(model, options); });
   write_deployment(deployment, arguments.output, arguments.force);
   if (common.json) return print_json(json_of(deployment, arguments.output));
   std::cout << "platform    " << deployment.platform << "\n" << deployment_text(deployment, arguments.output);

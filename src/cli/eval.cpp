@@ -2,24 +2,20 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "calibrate/float_run.h"
 #include "cli/command.h"
 #include "cli/load_model.h"
 #include "core/atomic_file.h"
 #include "core/progress.h"
-#include "quench/calibrate.h"
+#include "quench/quantized_model.h"
 #include "quench/error.h"
+#include "quench/pass.h"
 #include "quench/evaluate.h"
 #include "report/eval_text.h"
 
 namespace quench {
 namespace {
 
-bool has_quantizers(const Graph& graph) {
-  for (const auto& node : graph.nodes())
-    if (node->op() == "quench.FakeQuant") return true;
-  return false;
-}
+bool has_quantizers(const Graph& graph) { return !quantizers_of(graph).empty(); }
 
 struct Arguments {
   std::string model, data, predictions, against, device = "cpu";
@@ -69,7 +65,7 @@ void check_task(const Arguments& options, const Graph& graph, Task task) {
 }
 
 EvalResult evaluate_graph(const Arguments& options, Graph graph, const Dataset& data, const CommonOptions& common) {
-  if (!options.plain) optimize_model(graph, options.device);
+  if (!options.plain) optimize_for_running(graph, options.device);
   EvalOptions eval = options.eval;
   eval.channels_last = !options.plain;
   eval.device = options.device;
@@ -82,7 +78,7 @@ EvalResult evaluate_graph(const Arguments& options, Graph graph, const Dataset& 
 void eval(const Arguments& options, const CommonOptions& common) {
   check_options(options);
   const Graph graph = load_model(options.model, options.import);
-  if (graph.metadata.contains("quench.plan")) check_calibrated(graph);  // else it would pass for quantized
+  if (holds_plan(graph)) check_calibrated(graph);  // else it would pass for quantized
   const std::unique_ptr<Dataset> data = open_data(options.data, options.limit, graph);
   check_task(options, graph, data->task());
   std::vector<Prediction> earlier;

@@ -6,7 +6,8 @@
 #include "cli/load_model.h"
 #include "cli/quant_options.h"
 #include "quench/error.h"
-#include "report/model_summary.h"
+#include "measure/model_summary.h"
+#include "quench/quantized_model.h"
 #include "report/table.h"
 
 namespace quench {
@@ -133,10 +134,10 @@ Json json_of(const Graph& graph, const ModelSummary& summary, bool cleaned) {
 // From the plan that the model was quantized by, or from one made for it now.
 void print_why(const Arguments& options, bool json) {
   const Graph graph = load_model(options.model, options.import);
-  const bool planned = graph.metadata.contains("quench.plan");
+  const bool planned = holds_plan(graph);
   QUENCH_CHECK(planned || !options.quant.platform.empty(), "the model holds no plan; --platform NAME makes one");
   QUENCH_CHECK(!planned || options.quant.platform.empty(), "the model was quantized by a plan: leave --platform out");
-  const QuantPlan plan = planned ? plan_inside(graph) : plan_model(graph, quant_config_of(options.quant));
+  const QuantPlan plan = planned ? quantized_model_of(graph).plan : plan_model(graph, quant_config_of(options.quant));
   const std::string answer = explain(plan, options.why);
   if (json)
     print_json({{"value", options.why}, {"platform", plan.platform}, {"answer", answer}});

@@ -50,12 +50,6 @@ Graph load_model(const std::string& path, const ImportOptions& options) {
   return graph;
 }
 
-void optimize_model(Graph& graph, const std::string& device) {
-  std::vector<std::string> names = inference_passes();
-  if (device != "cpu") std::erase(names, "fuse_cpu_kernels");
-  run_passes(graph, names);
-}
-
 LoadedModel load_model_to_look_at(const std::string& path, bool raw, ImportOptions options) {
   options.allow_unsupported = true;
   LoadedModel loaded{import_model(path, options), {}, false};

@@ -21,9 +21,6 @@ void add_input_shape_option(CLI::App& command, ImportOptions& options);
 // Imported and run through cleanup_passes().
 Graph load_model(const std::string& path, const ImportOptions& options = {});
 
-// inference_passes(), without those for the CPU's kernels on another device.
-void optimize_model(Graph& graph, const std::string& device);
-
 // As load_model, but operators that are not supported are kept. `unsupported` counts them; where there is
 // one, or with `raw`, the cleanup is left out.
 struct LoadedModel {

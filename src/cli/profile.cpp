@@ -21,14 +21,14 @@ struct Arguments {
 
 void run_profile(Arguments options, const CommonOptions& common) {
   check_device(options.device);
-  const Graph graph = load_model(options.model);
-  const std::unique_ptr<Dataset> data = open_data(options.data, options.limit, graph);
+  const QuantizedModel model = quantized_model_of(load_model(options.model));
+  const std::unique_ptr<Dataset> data = open_data(options.data, options.limit, model.graph);
   options.profile.device = options.device;
   ProfileRecord record;
   {
     Progress progress(std::cerr, progress_style(common.silent()), "profiling", "images");
     options.profile.progress = [&](std::int64_t done, std::int64_t total) { progress.show(done, total); };
-    record = profile(graph, *data, options.profile);
+    record = profile(model, *data, options.profile);
   }
   if (common.json) {
     Json object = json_of(record);

@@ -51,14 +51,8 @@ QuantPlan plan_model(const Graph& graph, const QuantConfig& config) {
   return make_plan(fused, config);
 }
 
-QuantPlan plan_inside(const Graph& graph) {
-  const auto at = graph.metadata.find("quench.plan");
-  QUENCH_CHECK(at != graph.metadata.end(), "the model holds no plan: it was not written by 'quench quantize'");
-  return plan_from_yaml(at->second, "inside " + graph.source.path);
-}
-
 QuantPlan read_plan_of(const std::string& path) {
-  if (path.ends_with(".onnx")) return plan_inside(import_model(path));
+  if (path.ends_with(".onnx")) return quantized_model_of(import_model(path)).plan;
   const std::vector<std::uint8_t> bytes = read_file(path, kLargestPlan);
   return plan_from_yaml({bytes.begin(), bytes.end()}, path);
 }

@@ -31,7 +31,5 @@ QuantPlan plan_model(const Graph& graph, const QuantConfig& config);
 
 // A plan's file, or a quantized model, which holds its plan.
 QuantPlan read_plan_of(const std::string& path);
-// The plan in the model's metadata; throws where there is none.
-QuantPlan plan_inside(const Graph& graph);
 
 }  // namespace quench

@@ -8,6 +8,7 @@
 #include "config/unused_keys.h"
 #include "core/atomic_file.h"
 #include "core/output_folder.h"
+#include "quantize/stages.h"
 #include "quench/deploy.h"
 #include "quench/error.h"
 #include "quench/platform.h"
@@ -36,15 +37,6 @@ void lay_options(const QuantizeArguments& arguments, JobConfig& config) {
   if (arguments.skip_broken) config.calibration.skip_broken = true;
   if (arguments.device != "cpu") config.calibration.device = arguments.device;
   config.calibration.workers = std::max(config.calibration.workers, arguments.workers);
-}
-
-// What the user does not say, the platform does; neither is part of what a reference implementation does.
-void take_defaults(JobConfig& config) {
-  if (config.quant.platform.empty() || config.quant.parity) return;
-  const Platform& platform = find_platform(config.quant.platform);
-  if (!config.equalize) config.equalize = platform.equalize;
-  if (!config.smooth) config.smooth = platform.smooth;
-  if (!config.bias_correction) config.bias_correction = platform.bias_correction;
 }
 
 void take_plan(const std::string& file, QuantizeJob& job) {
@@ -189,7 +181,7 @@ QuantizeJob job_of(const QuantizeArguments& arguments) {
     for (const std::string& shape : job.config.input_shapes) job.import.inputs.push_back(parse_input_shape(shape));
   lay_options(arguments, job.config);
   take_plan(arguments.plan, job);
-  take_defaults(job.config);
+  job.config = with_platform_defaults(job.config);
   job.stop_after = arguments.stop_after;
   job.dump_after = arguments.dump_after;
   job.device = job.config.calibration.device;
@@ -205,18 +197,6 @@ QuantizeJob job_of(const QuantizeArguments& arguments) {
   for (std::string& unused : unused_keys(job.config)) job.config.notes.push_back(std::move(unused));
   check(job);
   return job;
-}
-
-QuantizeRecord record_of(const QuantizeJob& job) {
-  QuantizeRecord record;
-  record.model = job.config.model;
-  JobConfig config = job.config;
-  config.output.clear();  // where the files go is no part of what they are
-  record.config = to_yaml(config);
-  record.seed = job.config.seed;
-  record.device = job.device;
-  record.notes = job.config.notes;
-  return record;
 }
 
 }  // namespace quench

@@ -9,7 +9,7 @@
 #include "quench/config.h"
 #include "quench/import.h"
 #include "quench/plan.h"
-#include "report/quantize_record.h"
+#include "quench/quantize.h"
 
 namespace quench {
 
@@ -45,8 +45,5 @@ struct QuantizeJob {
 
 // Throws for what cannot work: no platform, stages that are not built, an output that cannot be written ...
 QuantizeJob job_of(const QuantizeArguments& arguments);
-
-// versions, seed, hashes, config
-QuantizeRecord record_of(const QuantizeJob& job);
 
 }  // namespace quench

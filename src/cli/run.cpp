@@ -10,10 +10,11 @@
 #include "data/npy.h"
 #include "data/random_inputs.h"
 #include "quench/error.h"
+#include "quench/pass.h"
 #include "quench/executor.h"
 #include "quench/npz.h"
 #include "quench/registry.h"
-#include "report/model_summary.h"
+#include "measure/model_summary.h"
 #include "report/table.h"
 
 namespace quench {
@@ -88,7 +89,7 @@ void run(const Options& options, bool json) {
   ExecOptions exec;
   exec.device = options.device;
   exec.seed = options.seed;
-  if (options.optimize) optimize_model(graph, options.device);
+  if (options.optimize) optimize_for_running(graph, options.device);
   exec.channels_last = options.optimize;
   Executor executor(graph, exec);
   const auto start = std::chrono::steady_clock::now();

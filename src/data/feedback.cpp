@@ -6,6 +6,7 @@
 #include "data/bind_inputs.h"
 #include "graph/tensor_types.h"
 #include "quench/executor.h"
+#include "quench/quantizers.h"
 
 namespace quench {
 namespace {
@@ -18,7 +19,7 @@ std::string state_output(const Graph& graph, const std::string& input, const std
   std::string outputs;
   for (const Value* one : graph.outputs()) {
     const Node* quantizer = one->producer();
-    const bool quantized = quantizer && quantizer->op() == "quench.FakeQuant";
+    const bool quantized = is_quantizer(quantizer);
     const std::string& name = quantized ? quantizer->input(0)->name() : one->name();
     if (name == output || one->name() == output) return one->name();
     outputs += concat(outputs.empty() ? "'" : ", '", name, "'");

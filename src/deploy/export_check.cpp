@@ -13,7 +13,6 @@
 #include "quench/executor.h"
 #include "quench/export.h"
 #include "quench/import.h"
-#include "quench/prepare.h"
 #include "quench/rt_value.h"
 
 namespace quench {
@@ -95,7 +94,7 @@ class ExportCheck {
     if (near) return;
     // Deep networks amplify the codes near ties. What that does is judged by what quantizing itself does.
     Graph plain(model);
-    disable_all(plain);
+    set_state(plain, std::nullopt, {});
     const std::vector<OutputResult> noise = compared(plain, model, bounds);
     for (std::size_t i = 0; i < found.size(); ++i)
       judge(found[i], std::max(bounds.mean, kShareOfNoise * noise[i].steps(noise[i].mean)), bounds.largest);

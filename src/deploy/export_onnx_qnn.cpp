@@ -5,6 +5,7 @@
 #include "deploy/qdq_graph.h"
 #include "deploy/qoperator_graph.h"
 #include "quench/error.h"
+#include "quench/quantized_model.h"
 
 namespace quench {
 namespace {
@@ -15,7 +16,7 @@ void write_onnx_qnn(const DeployJob& job, Deployment& deployment) {
   file.model = qdq_graph(job.graph, {.names = QdqStyle::Names::kProducer});
   shift_to_uint8(file.model);
   const int replaced = use_quantized_operators(file.model, {"Conv", "Add", "GlobalAveragePool", "AveragePool"});
-  file.model.metadata.erase("quench.plan");  // it speaks of quantizers that are not there
+  drop_plan_text(file.model);  // it speaks of quantizers that are not there
   file.opset = lowest_opset(file.model, kFirstQdqOpset, job.opset);
   file.what = concat(replaced, " operators on uint8 codes (QLinearConv, ...), opset ", file.opset);
   put_file(deployment, std::move(file));

@@ -6,6 +6,7 @@
 #include "deploy/quantized.h"
 #include "deploy/side_file.h"
 #include "quench/error.h"
+#include "quench/quantized_model.h"
 #include "quench/pass.h"
 
 namespace quench {
@@ -47,7 +48,7 @@ class FakeQuantizeGraph {
     PassRegistry::instance()
         .get("eliminate_dead")
         .run(graph_);                      // not run_passes: it verifies, and knows no FakeQuantize
-    graph_.metadata.erase("quench.plan");  // it speaks of quantizers that are not there
+    drop_plan_text(graph_);  // it speaks of quantizers that are not there
     return std::move(graph_);
   }
 

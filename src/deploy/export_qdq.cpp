@@ -5,6 +5,7 @@
 #include "deploy/qoperator_graph.h"
 #include "deploy/quantized.h"
 #include "quench/error.h"
+#include "quench/quantized_model.h"
 
 namespace quench {
 namespace {
@@ -14,7 +15,7 @@ DeployFile qoperator_file(const DeployJob& job) {
   file.name = job.name + "_qoperator.onnx";
   file.model = qdq_graph(job.graph, {.names = QdqStyle::Names::kProducer});
   const int replaced = use_quantized_operators(file.model);
-  file.model.metadata.erase("quench.plan");  // it speaks of quantizers that are not there
+  drop_plan_text(file.model);  // it speaks of quantizers that are not there
   file.opset = lowest_opset(file.model, kFirstQdqOpset, job.opset);
   file.what = concat(replaced, " operators on codes (QLinearConv, QGemm, ...), opset ", file.opset);
   return file;

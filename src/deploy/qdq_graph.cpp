@@ -117,15 +117,15 @@ class QdqGraph {
   void store_bias(Node& quantizer) {
     Value& source = *quantizer.input(0);
     const std::string name = source.name();
-    const BiasCodes bias = bias_codes(quantizer);
-    Value& codes = graph_.add_constant(graph_.unique_name(name + "_quantized"), bias.codes);
-    Value& scale = graph_.add_constant(graph_.unique_name(name + "_scale"), bias.scale);
+    const at::Tensor bias = bias_codes(quantizer), step = bias_scale(quantizer);
+    Value& codes = graph_.add_constant(graph_.unique_name(name + "_quantized"), bias);
+    Value& scale = graph_.add_constant(graph_.unique_name(name + "_scale"), step);
     Value& zero = graph_.add_constant(graph_.unique_name(name + "_zero_point"),
-                                      at::zeros(bias.scale.sizes(), at::TensorOptions().dtype(at::kInt)));
+                                      at::zeros(step.sizes(), at::TensorOptions().dtype(at::kInt)));
     Node& node = graph_.insert_before(quantizer, "DequantizeLinear", graph_.unique_name(name + "_dequantized"),
                                       {&codes, &scale, &zero});
     node.output().set_type(source.type());
-    if (bias.scale.dim() > 0) node.attrs["axis"] = bias.codes.dim() - 1;
+    if (step.dim() > 0) node.attrs["axis"] = bias.dim() - 1;
     graph_.replace_uses(quantizer.output(), node.output());
     graph_.erase(quantizer);
     take_name(source, node.output());

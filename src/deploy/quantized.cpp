@@ -10,25 +10,16 @@
 namespace quench {
 namespace {
 
-std::vector<Node*> nodes_of(const Graph& graph, bool (*wanted)(const Node*)) {
-  std::vector<Node*> found;
-  for (const auto& node : graph.nodes())
-    if (wanted(node.get())) found.push_back(node.get());
-  return found;
-}
-
 std::vector<float> floats_of(const at::Tensor& tensor) {
   const at::Tensor flat = tensor.detach().to(at::kFloat).reshape(-1).contiguous();
   return {flat.const_data_ptr<float>(), flat.const_data_ptr<float>() + flat.numel()};
 }
 
+at::Tensor scale_of(const Node& bias_quantizer, int slot) {
+  return bias_quantizer.input(slot)->tensor().detach().abs();
+}
+
 }  // namespace
-
-bool is_quantizer(const Node* node) { return node && node->op() == "quench.FakeQuant"; }
-bool is_bias_quantizer(const Node* node) { return node && node->op() == "quench.QuantizeBias"; }
-
-std::vector<Node*> quantizers_of(const Graph& graph) { return nodes_of(graph, is_quantizer); }
-std::vector<Node*> bias_quantizers_of(const Graph& graph) { return nodes_of(graph, is_bias_quantizer); }
 
 QType qtype_of(const Node& quantizer) {
   const FakeQuantSpec spec = fake_quant_spec(quantizer);
@@ -67,18 +58,21 @@ at::Tensor codes_of_baked(const Node& quantizer, const at::Tensor& baked) {
 
 std::string constant_name(const Node& quantizer) { return quantizer.input(0)->name(); }
 
-BiasCodes bias_codes(const Node& bias_quantizer) {
+at::Tensor bias_codes(const Node& bias_quantizer) {
   const at::Tensor& bias = bias_quantizer.input(0)->tensor();
-  const at::Tensor x_scale = bias_quantizer.input(1)->tensor().detach().abs();
-  const at::Tensor w_scale = bias_quantizer.input(2)->tensor().detach().abs();
+  const at::Tensor x_scale = scale_of(bias_quantizer, 1), w_scale = scale_of(bias_quantizer, 2);
   QUENCH_CHECK(x_scale.numel() == 1, bias_quantizer.where(), ": the layer's input has a scale per channel");
   const std::vector<std::int32_t> codes =
       with_context([&] { return concat("at ", bias_quantizer.where()); },
                    [&] { return quantize_bias(floats_of(bias), x_scale.item<float>(), floats_of(w_scale)); });
-  at::Tensor step = (x_scale.reshape({}) * w_scale).to(at::kFloat);
+  return at::tensor(at::ArrayRef<std::int32_t>(codes)).reshape(bias.sizes());
+}
+
+at::Tensor bias_scale(const Node& bias_quantizer) {
+  const at::Tensor& bias = bias_quantizer.input(0)->tensor();
+  const at::Tensor step = (scale_of(bias_quantizer, 1).reshape({}) * scale_of(bias_quantizer, 2)).to(at::kFloat);
   // A ConvTranspose in groups has one scale for each place in a group; a file says one per channel.
-  if (step.numel() > 1) step = step.repeat({bias.numel() / step.numel()});
-  return {at::tensor(at::ArrayRef<std::int32_t>(codes)).reshape(bias.sizes()), step};
+  return step.numel() > 1 ? step.repeat({bias.numel() / step.numel()}) : step;
 }
 
 at::Tensor scale_tensor(const QType& type, const std::vector<std::int64_t>& sizes) {

@@ -1,23 +1,14 @@
 // A calibrated graph as exporters see it: its quantizers, and what they make of constants.
 #pragma once
-#include <ATen/core/TensorBody.h>
 
 #include <map>
 #include <string>
 #include <vector>
 
 #include "quant/reference.h"
-#include "quench/fake_quant.h"
-#include "quench/graph.h"
+#include "quench/quantizers.h"
 
 namespace quench {
-
-bool is_quantizer(const Node* node);  // a quench.FakeQuant; null is none
-bool is_bias_quantizer(const Node* node);
-
-// In order of the graph; a copy, so that the graph may be changed on the way.
-std::vector<Node*> quantizers_of(const Graph& graph);
-std::vector<Node*> bias_quantizers_of(const Graph& graph);
 
 // The scheme, and the scales and zero points that the quantizer really uses.
 QType qtype_of(const Node& quantizer);
@@ -32,11 +23,9 @@ at::Tensor codes_of_baked(const Node& quantizer, const at::Tensor& baked);
 // The value that a quantizer of a constant quantizes, under the name that it had in the float model.
 std::string constant_name(const Node& quantizer);
 
-// Of a bias in int32: its codes, and the scales s_x * s_w (float32; one, or one a channel).
-struct BiasCodes {
-  at::Tensor codes, scale;
-};
-BiasCodes bias_codes(const Node& bias_quantizer);
+// Of a bias in int32: its codes, and the scales s_x * s_w (float32; one, or one per channel).
+at::Tensor bias_codes(const Node& bias_quantizer);
+at::Tensor bias_scale(const Node& bias_quantizer);
 
 // A 0-d or 1-d float tensor of the scales, and the zero points in the type that stores the codes.
 at::Tensor scale_tensor(const QType& type, const std::vector<std::int64_t>& sizes);

@@ -37,7 +37,7 @@ std::string text(const Place& place) {
 bool only_names(const Node& node) { return node.op() == "Identity"; }
 
 // What stands right behind the place: a quantizer (or a DequantizeLinear that none could be made of), or null.
-const Node* quantizer_behind(const Value* value) {
+const Node* quantizer_at(const Value* value) {
   while (value && value->producer() && only_names(*value->producer())) value = value->producer()->input(0);
   const Node* node = value ? value->producer() : nullptr;
   return is_quantizer(node) || (node && node->op() == "DequantizeLinear") ? node : nullptr;
@@ -177,7 +177,7 @@ class Comparison {
   }
 
   void compare(const Place& place, const Value& ours, const Value& theirs) {
-    const Node *model = quantizer_behind(&ours), *file = quantizer_behind(&theirs);
+    const Node *model = quantizer_at(&ours), *file = quantizer_at(&theirs);
     if (model) seen_.insert(model);
     if (model && file) {
       const std::string difference = quantizer_difference(*model, *file);
@@ -207,7 +207,7 @@ class Comparison {
       const auto at = theirs.find(place);
       if (at == theirs.end()) continue;
       const Value& value = *in_model_.at(place);
-      const Node* quantizer = quantizer_behind(&value);
+      const Node* quantizer = quantizer_at(&value);
       const std::string difference = constant_difference(quantizer, tensor, at->second);
       if (!difference.empty()) differ(quantizer ? quantizer->input(0)->name() : value.name(), difference);
     }
@@ -237,9 +237,9 @@ QuantizerComparison compare_quantizers(const Graph& model, const Graph& file) {
 void align_quantizers(const Graph& model, Graph& file) {
   const std::map<Place, const Value*> places = places_of(file);
   for (const auto& [place, value] : places_of(model)) {
-    const Node* quantizer = quantizer_behind(value);
+    const Node* quantizer = quantizer_at(value);
     const auto at = places.find(place);
-    const Node* other = at == places.end() ? nullptr : quantizer_behind(at->second);
+    const Node* other = at == places.end() ? nullptr : quantizer_at(at->second);
     if (!is_quantizer(quantizer) || !is_quantizer(other)) continue;
     const FakeQuantSpec ours = fake_quant_spec(*quantizer);
     Node& node = *file.find_node(other->name());
@@ -247,7 +247,7 @@ void align_quantizers(const Graph& model, Graph& file) {
     const QScheme found = fake_quant_spec(*other).scheme;
     if (ours.scheme.is_int() && ours.scheme.narrow() && found.is_int() && found.is_signed() && !found.narrow() &&
         ours.scheme.bits() == found.bits())
-      node.attrs["scheme"] = ours.scheme.text();
+      set_scheme_of(node, ours.scheme);
   }
 }
 

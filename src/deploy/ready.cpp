@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "calibrate/restore_schemes.h"
+#include "quantized/restore_schemes.h"
 #include "deploy/quantized.h"
 #include "passes/rewrite.h"
 #include "quench/error.h"
@@ -20,12 +20,12 @@ void check_quantizers(const Graph& graph) {
                  " runs code of its own, which no file can hold: leave it out of the model that is deployed");
     if (!is_quantizer(node.get()) && !is_bias_quantizer(node.get())) continue;
     ++found;
-    QUENCH_CHECK(node->get_int("quantize", 0) != 0, node->where(),
+    QUENCH_CHECK(is_on(*node), node->where(),
                  " is switched off: calibrate the model, or switch it on (enable_quantization)");
-    QUENCH_CHECK(is_bias_quantizer(node.get()) || node->metadata.contains("quench.calibrated"), node->where(),
+    QUENCH_CHECK(is_bias_quantizer(node.get()) || is_calibrated(*node), node->where(),
                  " was never calibrated");
   }
-  QUENCH_CHECK(found > 0, "the model has no quantizers; 'quench quantize' makes a model that has");
+  QUENCH_CHECK(found > 0, "the model has no quantizers: 'quench quantize' puts them in");
 }
 
 void drop_stubs(Graph& graph) {

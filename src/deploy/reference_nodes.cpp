@@ -7,6 +7,7 @@
 #include "deploy/quantized.h"
 #include "deploy/strip.h"
 #include "quench/error.h"
+#include "quench/quantized_model.h"
 #include "quench/vendor_node.h"
 
 namespace quench {
@@ -34,7 +35,7 @@ class ReferenceGraph {
       by = fake_quant_spec(*node).by;
       rename(*node);
     }
-    graph_.metadata.erase("quench.plan");
+    drop_plan_text(graph_);
     graph_.metadata["quench.quantize_by"] = name_of(by);
     return std::move(graph_);
   }

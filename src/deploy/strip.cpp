@@ -8,6 +8,7 @@
 #include "deploy/quantized.h"
 #include "passes/rewrite.h"
 #include "quench/error.h"
+#include "quench/quantized_model.h"
 #include "quench/pass.h"
 
 namespace quench {
@@ -130,7 +131,7 @@ StrippedModel strip_quantizers(const Graph& ready) {
   drop_activation_quantizers(model.graph, found);
   const std::map<std::string, StrippedTensor> tensors = by_name(found);
   run_passes(model.graph, {"eliminate_dead"});
-  model.graph.metadata.erase("quench.plan");  // it speaks of quantizers that are not there
+  drop_plan_text(model.graph);  // it speaks of quantizers that are not there
   model.tensors = in_order(model.graph, tensors);
   return model;
 }

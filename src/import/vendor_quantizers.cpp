@@ -6,7 +6,7 @@
 #include <map>
 
 #include "quench/error.h"
-#include "quench/fake_quant.h"
+#include "quench/quantizers.h"
 #include "quench/op.h"
 #include "quench/vendor_node.h"
 
@@ -191,7 +191,7 @@ void replace(Graph& graph, Node& node, const Known& known) {
   for (const int index : others.outputs) graph.set_output(index, x);
   make_fake_quant(spec)->accept(params, fake_quant_tensors(quantizer));
   check_values(spec, fake_quant_tensors(quantizer));
-  quantizer.metadata["quench.calibrated"] = "1";
+  mark_calibrated(quantizer);
   if (quantizer.output().name() != output) graph.rename(quantizer.output(), output);
 }
 

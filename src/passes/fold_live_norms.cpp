@@ -12,7 +12,7 @@
 #include "passes/rewrite.h"
 #include "quant/scale_rule.h"
 #include "quench/executor.h"
-#include "quench/fake_quant.h"
+#include "quench/quantizers.h"
 #include "quench/pass.h"
 
 namespace quench {

@@ -2,6 +2,7 @@
 
 #include "passes/rewrite.h"
 #include "quench/error.h"
+#include "quench/quantizers.h"
 
 namespace quench {
 namespace {
@@ -15,8 +16,8 @@ LiveNorm live_norm_at(Node& norm_weight) {
   LiveNorm live;
   live.norm_weight = &norm_weight;
   live.quantizer = only_user(norm_weight.output(0));
-  QUENCH_CHECK(live.quantizer && live.quantizer->op() == "quench.FakeQuant", norm_weight.where(),
-               ": its weight must go to one quench.FakeQuant and nowhere else");
+  QUENCH_CHECK(is_quantizer(live.quantizer), norm_weight.where(),
+               ": its weight must go to one quantizer and nowhere else");
   live.layer = only_user(live.quantizer->output());
   QUENCH_CHECK(live.layer && takes_norm(*live.layer), norm_weight.where(),
                ": its quantized weight must go to one Conv, ConvTranspose or Gemm and nowhere else");
@@ -36,8 +37,7 @@ LiveNorm live_norm_at(Node& norm_weight) {
 
 Node* bias_quantizer_of(const Node& layer) {
   Node* producer = layer.input(2) ? layer.input(2)->producer() : nullptr;
-  const bool quantizes = producer && (producer->op() == "quench.FakeQuant" || producer->op() == "quench.QuantizeBias");
-  return quantizes ? producer : nullptr;
+  return is_quantizer(producer) || is_bias_quantizer(producer) ? producer : nullptr;
 }
 
 std::vector<LiveNorm> find_live_norms(Graph& graph) {

@@ -11,6 +11,7 @@
 #include "passes/live_norm.h"
 #include "passes/rewrite.h"
 #include "quench/pass.h"
+#include "quench/quantizers.h"
 
 namespace quench {
 namespace {
@@ -20,7 +21,7 @@ Node* layer_before(const Node& bn) {
   Node* layer = is_plain_norm(bn) && bn.input(0) ? bn.input(0)->producer() : nullptr;
   if (!layer || !takes_norm(*layer) || !only_user(layer->output())) return nullptr;
   const Node* quantizer = layer->input(1)->producer();
-  if (!quantizer || quantizer->op() != "quench.FakeQuant" || !only_user(quantizer->output())) return nullptr;
+  if (!is_quantizer(quantizer) || !only_user(quantizer->output())) return nullptr;
   const Node* bias = bias_quantizer_of(*layer);
   return bias && !only_user(bias->output()) ? nullptr : layer;
 }

@@ -16,10 +16,9 @@
 #include "passes/quantized_grid.h"
 #include "passes/rewrite.h"
 #include "quench/executor.h"
-#include "quench/fake_quant.h"
 #include "quench/op.h"
 #include "quench/pass.h"
-#include "quench/plan.h"
+#include "quench/quantizers.h"
 
 namespace quench {
 namespace {
@@ -28,7 +27,7 @@ Node& insert(Graph& graph, Value& value, const Grid& grid, Role role) {
   const FakeQuantSpec spec{"fixed", grid.scheme, role, QuantizeBy::kDivision, {}};
   Node& node = insert_fake_quant(graph, value, spec, {.quantize = true});
   make_fake_quant(spec)->accept(grid.params, fake_quant_tensors(node));
-  node.metadata["quench.calibrated"] = "1";
+  mark_calibrated(node);
   if (!grid.scheme.per_tensor()) return node;  // no observer could give it these numbers again
   Options given;
   given.set("scale", static_cast<double>(grid.params.scale[0]));
@@ -127,28 +126,19 @@ Value& replace_by_constant(Graph& graph, Node& node, const at::Tensor& tensor) {
   return constant;
 }
 
-const Node* quantizer_before(const Node& layer, int slot) {
-  const Node* producer = layer.input(slot) ? layer.input(slot)->producer() : nullptr;
-  return producer && producer->op() == "quench.FakeQuant" ? producer : nullptr;
-}
-
 void quantize_bias(Graph& graph, Value& bias, const at::Tensor& codes, const at::Tensor& scale) {
   // A float holds the code of a bias only so far: numerics 11.
   if (codes.numel() == 0 || codes.abs().max().item<std::int64_t>() > (std::int64_t{1} << 23)) return;
   for (const Value::Use& use : std::vector<Value::Use>(bias.uses())) {
-    const Node *x = quantizer_before(*use.node, 0),
-               *w = quantizer_before(*use.node, entry_of(*use.node).traits.weight_slot);
+    const Node *x = quantizer_in_front(*use.node, 0),
+               *w = quantizer_in_front(*use.node, entry_of(*use.node).traits.weight_slot);
     if (!x || !w) continue;
     const at::Tensor step = x->input(1)->tensor() * w->input(1)->tensor();
     if (step.dim() > 1 || step.numel() == 0 || codes.numel() % step.numel() != 0) continue;
     const at::Tensor steps = step.numel() == 1 ? step : step.repeat({codes.numel() / step.numel()});
     if (scale.numel() != 1 && scale.numel() != steps.numel() && steps.numel() != 1) continue;
     if (!(steps == scale.reshape({-1})).all().item<bool>()) continue;
-    Node& node = graph.insert_before(*use.node, "quench.QuantizeBias", graph.unique_name(bias.name() + ".fq"),
-                                     {&bias, x->input(1), w->input(1)});
-    node.output().set_type(bias.type());
-    node.attrs["quantize"] = std::int64_t{1};
-    graph.set_input(*use.node, use.slot, &node.output());
+    insert_bias_quantizer(graph, *use.node, use.slot, bias, *x, *w, true);
   }
 }
 

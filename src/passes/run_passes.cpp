@@ -35,4 +35,10 @@ const std::vector<std::string>& inference_passes() {
   return passes;
 }
 
+void optimize_for_running(Graph& graph, const std::string& device) {
+  std::vector<std::string> names = inference_passes();
+  if (device != "cpu") std::erase(names, "fuse_cpu_kernels");
+  run_passes(graph, names);
+}
+
 }  // namespace quench

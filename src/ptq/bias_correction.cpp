@@ -17,18 +17,15 @@
 #include "quench/calibrate.h"
 #include "quench/error.h"
 #include "quench/executor.h"
-#include "quench/fake_quant.h"
-#include "quench/prepare.h"
 #include "quench/ptq.h"
 
 namespace quench {
 
 Graph with_weights_quantized(const Graph& graph) {
   Graph copy(graph);
-  disable_all(copy);
+  set_state(copy, std::nullopt, {});
   set_state(copy, Role::kWeight, {.quantize = true});
-  for (const auto& node : copy.nodes())
-    if (node->op() == "quench.QuantizeBias") node->attrs["quantize"] = std::int64_t{0};
+  for (Node* node : bias_quantizers_of(copy)) set_on(*node, false);
   return copy;
 }
 
@@ -120,13 +117,13 @@ at::Tensor run_layer(Executor& executor, const Node& layer, const at::Tensor& x)
   return executor.run({{layer.input(0)->name(), RtValue(x)}}, {output}).at(output).tensor();
 }
 
-void correct_fast(Graph& graph, const std::vector<Node*>& layers, const Dataset& data,
+void correct_fast(QuantizedModel& model, const std::vector<Node*>& layers, const Dataset& data,
                   const BiasCorrectionOptions& options, BiasCorrectionRecord& record) {
-  Graph plain(graph);
-  disable_all(plain);
+  Graph plain(model.graph);
+  set_state(plain, std::nullopt, {});
   InputMeans means(layers);
   record.images = gather(plain, data, options, means);
-  const Graph measured = with_weights_quantized(graph);
+  const Graph measured = with_weights_quantized(model.graph);
   Executor exact(plain), quantized(measured);
   std::map<Node*, at::Tensor> shifts;
   for (Node* layer : layers) {
@@ -136,7 +133,7 @@ void correct_fast(Graph& graph, const std::vector<Node*>& layers, const Dataset&
     record.layers.push_back(record_of(*layer, shift, y.std().item<double>()));
     shifts[layer] = shift;
   }
-  for (Node* layer : layers) shift_bias(graph, *layer, shifts.at(layer));
+  for (Node* layer : layers) shift_bias(model, *layer, shifts.at(layer));
 }
 
 }  // namespace
@@ -147,14 +144,14 @@ bool BiasCorrectionRecord::changed() const {
   return false;
 }
 
-BiasCorrectionRecord correct_biases(Graph& graph, const Dataset& data, const BiasCorrectionOptions& options) {
+BiasCorrectionRecord correct_biases(QuantizedModel& model, const Dataset& data, const BiasCorrectionOptions& options) {
   const c10::AutoGradMode no_grad(false);
   const auto start = std::chrono::steady_clock::now();
   BiasCorrectionRecord record;
   if (options.kind == BiasCorrection::kNone) return record;
-  check_calibrated(graph);
-  Graph result(graph);  // an error leaves the graph as it was
-  const std::vector<Node*> layers = correctable_layers(result, record.skipped);
+  check_calibrated(model.graph);
+  QuantizedModel result(model);  // an error leaves the model as it was
+  const std::vector<Node*> layers = correctable_layers(result.graph, record.skipped);
   with_context([&] { return concat("during ", name_of(options.kind), " bias correction"); },
                [&] {
                  if (layers.empty()) return;
@@ -163,8 +160,8 @@ BiasCorrectionRecord correct_biases(Graph& graph, const Dataset& data, const Bia
                  else
                    correct_sequentially(result, layers, data, options, record);
                });
-  result.verify();
-  graph = std::move(result);
+  result.graph.verify();
+  model = std::move(result);
   record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return record;
 }

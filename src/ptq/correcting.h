@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "quench/data.h"
-#include "quench/graph.h"
 #include "quench/ptq.h"
 
 namespace quench {
@@ -17,7 +16,7 @@ Graph with_weights_quantized(const Graph& graph);
 // `shift` of each channel; `deviation`, of all elements of the layer's output, is the unit of the record.
 CorrectedLayer record_of(const Node& layer, const at::Tensor& shift, double deviation);
 
-void correct_sequentially(Graph& graph, const std::vector<Node*>& layers, const Dataset& data,
+void correct_sequentially(QuantizedModel& model, const std::vector<Node*>& layers, const Dataset& data,
                           const BiasCorrectionOptions& options, BiasCorrectionRecord& record);
 
 }  // namespace quench

@@ -15,7 +15,7 @@
 namespace quench {
 namespace {
 
-constexpr std::int64_t kImages = 4;                     // enough to tell
+constexpr std::int64_t kImages = 2;                     // enough to tell
 constexpr std::int64_t kOpenBatch = 2, kOpenSize = 64;  // of random inputs, where the model leaves them open
 
 at::Tensor random_input(const Value& input) {

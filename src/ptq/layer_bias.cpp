@@ -3,18 +3,11 @@
 #include <ATen/ATen.h>
 
 #include "quench/error.h"
-#include "quench/fake_quant.h"
 #include "quench/op.h"
 #include "quench/platform.h"
 
 namespace quench {
 namespace {
-
-const Node* quantizer_of(const Node& layer, int slot) {
-  const Value* value = layer.input(slot);
-  const Node* producer = value ? value->producer() : nullptr;
-  return producer && producer->op() == "quench.FakeQuant" ? producer : nullptr;
-}
 
 // Where the constant of the layer's bias is read: by the layer itself, or by a quantizer in front of it.
 struct BiasPlace {
@@ -44,20 +37,15 @@ BiasPlace bias_of(Node& layer) {
   return place;
 }
 
-bool has_int32_biases(const Graph& graph) {
-  const auto plan = graph.metadata.find("quench.plan");
-  return plan != graph.metadata.end() && find_platform(plan_from_yaml(plan->second).platform).int32_bias;
-}
+bool has_int32_biases(const QuantPlan& plan) { return !plan.platform.empty() && find_platform(plan.platform).int32_bias; }
 
-void note_in_plan(Graph& graph, const std::string& bias, const Node& layer, const Node& x, const Node& w) {
-  QuantPlan plan = plan_from_yaml(graph.metadata.at("quench.plan"));
+PlanEntry planned_bias(const std::string& bias, const Node& layer, const Node& x, const Node& w) {
   PlanEntry entry;
   entry.value = bias;
   entry.role = Role::kBias;
   entry.derived_from = {x.input(0)->name(), w.input(0)->name()};
   entry.rule = concat("bias of ", layer.op(), " '", layer.name(), "', made by bias correction");
-  plan.entries.push_back(entry);
-  graph.metadata["quench.plan"] = to_yaml(plan);
+  return entry;
 }
 
 // Why the mean of its output cannot be moved by its bias; "" where it can.
@@ -73,20 +61,17 @@ std::string why_not(Node& layer) {
   return bias.reader != &layer && bias.reader->output().uses().size() > 1 ? "its quantized bias is another's too" : "";
 }
 
-void add_bias(Graph& graph, Node& layer, const at::Tensor& bias) {
+void add_bias(QuantizedModel& model, Node& layer, const at::Tensor& bias) {
+  Graph& graph = model.graph;
   const int slot = entry_of(layer).traits.bias_slot;
   Value& constant = graph.add_constant(graph.unique_name(layer.name() + ".bias"), bias);
   constant.set_parameter(true);
   graph.set_input(layer, slot, &constant);
-  const Node* x = quantizer_of(layer, 0);
-  const Node* w = quantizer_of(layer, 1);
-  if (!x || !w || !has_int32_biases(graph)) return;
-  Node& node = graph.insert_before(layer, "quench.QuantizeBias", graph.unique_name(constant.name() + ".fq"),
-                                   {&constant, x->input(1), w->input(1)});
-  node.output().set_type(constant.type());
-  node.attrs["quantize"] = std::int64_t{1};
-  graph.set_input(layer, slot, &node.output());
-  note_in_plan(graph, constant.name(), layer, *x, *w);
+  const Node* x = quantizer_in_front(layer, 0);
+  const Node* w = quantizer_in_front(layer, 1);
+  if (!x || !w || !has_int32_biases(model.plan)) return;
+  insert_bias_quantizer(graph, layer, slot, constant, *x, *w, true);
+  model.plan.entries.push_back(planned_bias(constant.name(), layer, *x, *w));
 }
 
 }  // namespace
@@ -95,8 +80,8 @@ std::vector<Node*> correctable_layers(const Graph& graph, std::vector<std::strin
   std::vector<Node*> layers;
   for (const auto& node : graph.nodes()) {
     const OpTraits& traits = entry_of(*node).traits;
-    if (traits.weight_slot < 0 || !quantizer_of(*node, traits.weight_slot)) continue;
-    if (fake_quant_spec(*quantizer_of(*node, traits.weight_slot)).role != Role::kWeight) continue;
+    const Node* quantizer = quantizer_in_front(*node, traits.weight_slot);
+    if (!quantizer || fake_quant_spec(*quantizer).role != Role::kWeight) continue;
     const std::string reason = why_not(*node);
     if (reason.empty())
       layers.push_back(node.get());
@@ -106,23 +91,23 @@ std::vector<Node*> correctable_layers(const Graph& graph, std::vector<std::strin
   return layers;
 }
 
-void shift_bias(Graph& graph, Node& layer, const at::Tensor& shift) {
+void shift_bias(QuantizedModel& model, Node& layer, const at::Tensor& shift) {
   const BiasPlace bias = bias_of(layer);
   if (!bias.value()) {
-    add_bias(graph, layer, shift.to(at::kFloat));
+    add_bias(model, layer, shift.to(at::kFloat));
     return;
   }
   const at::Tensor& old = bias.value()->tensor();
   const at::Tensor moved =
       (old.detach().to(at::kDouble) + shift.to(at::kDouble).reshape(old.sizes())).to(old.scalar_type());
   if (bias.value()->uses().size() == 1) {
-    graph.set_tensor(*bias.value(), moved);  // not in place: a copy of the graph may share the tensor
+    model.graph.set_tensor(*bias.value(), moved);  // not in place: a copy of the graph may share the tensor
     return;
   }
   // A bias that several layers read: from now on each has its own.
-  Value& own = graph.add_constant(graph.unique_name(layer.name() + ".bias"), moved);
+  Value& own = model.graph.add_constant(model.graph.unique_name(layer.name() + ".bias"), moved);
   own.set_parameter(bias.value()->is_parameter());
-  graph.set_input(*bias.reader, bias.slot, &own);
+  model.graph.set_input(*bias.reader, bias.slot, &own);
 }
 
 int channel_axis(const Node& layer) { return layer.op() == "MatMul" ? -1 : 1; }

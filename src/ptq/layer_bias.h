@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "quench/graph.h"
+#include "quench/quantized_model.h"
 
 namespace quench {
 
@@ -12,8 +12,9 @@ namespace quench {
 // behind them, in order of the graph; others with a quantized weight are named in `skipped`.
 std::vector<Node*> correctable_layers(const Graph& graph, std::vector<std::string>& skipped);
 
-// Adds `shift` (one number an output channel) to the layer's bias, which is made where there is none.
-void shift_bias(Graph& graph, Node& layer, const at::Tensor& shift);
+// Adds `shift` (one number per output channel) to the layer's bias, which is made where there is none, and
+// planned where the target has its biases in int32.
+void shift_bias(QuantizedModel& model, Node& layer, const at::Tensor& shift);
 
 // Of what the layer writes: 1, or the last of a MatMul.
 int channel_axis(const Node& layer);

@@ -12,7 +12,6 @@
 #include "quench/error.h"
 #include "quench/executor.h"
 #include "quench/pass.h"
-#include "quench/prepare.h"
 
 namespace quench {
 namespace {
@@ -46,7 +45,7 @@ class Moments {
 std::vector<CountedBatch> load_all(const Graph& graph, const Dataset& data, const BiasCorrectionOptions& options,
                                    BiasCorrectionRecord& record) {
   Graph plain(graph);
-  disable_all(plain);  // recurrent states are the float network's
+  set_state(plain, std::nullopt, {});  // recurrent states are the float network's
   FeedOptions how;
   how.batch = options.batch;
   how.workers = options.workers;
@@ -65,7 +64,7 @@ std::vector<CountedBatch> load_all(const Graph& graph, const Dataset& data, cons
 std::map<std::string, Moments> float_moments(const Graph& graph, const std::vector<Node*>& layers,
                                              const std::vector<CountedBatch>& parts) {
   Graph plain(graph);
-  disable_all(plain);
+  set_state(plain, std::nullopt, {});
   Executor executor(plain);
   std::map<std::string, Moments> moments;
   double weight = 1.0;
@@ -113,11 +112,11 @@ Graph measured_graph(const Graph& graph) {
 
 }  // namespace
 
-void correct_sequentially(Graph& graph, const std::vector<Node*>& layers, const Dataset& data,
+void correct_sequentially(QuantizedModel& model, const std::vector<Node*>& layers, const Dataset& data,
                           const BiasCorrectionOptions& options, BiasCorrectionRecord& record) {
-  const std::vector<CountedBatch> parts = load_all(graph, data, options, record);
-  std::map<std::string, Moments> wanted = float_moments(graph, layers, parts);
-  const Graph measured = measured_graph(graph);
+  const std::vector<CountedBatch> parts = load_all(model.graph, data, options, record);
+  std::map<std::string, Moments> wanted = float_moments(model.graph, layers, parts);
+  const Graph measured = measured_graph(model.graph);
   const std::vector<std::vector<std::string>> alive = alive_behind(measured, layers);
   Executor executor(measured);
   std::vector<NamedValues> held;
@@ -135,7 +134,7 @@ void correct_sequentially(Graph& graph, const std::vector<Node*>& layers, const 
     const at::Tensor shift = target.mean() - found.mean();
     for (NamedValues& values : held) values[output] = RtValue(shifted(*layers[i], values.at(output).tensor(), shift));
     record.layers.push_back(record_of(*layers[i], shift, target.deviation()));
-    shift_bias(graph, *layers[i], shift);
+    shift_bias(model, *layers[i], shift);
   }
 }
 

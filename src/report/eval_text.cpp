@@ -62,12 +62,6 @@ std::string agreement_text(const PairedTest& test) {
   return concat("the same top-1 as in float ", accuracy_text(test.images - test.changed, test.images));
 }
 
-std::string decimals(double number, int digits) {
-  std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), "%.*f", digits, number);
-  return text.data();
-}
-
 std::string accuracy_text(std::int64_t correct, std::int64_t images) {
   const Interval interval = wilson_interval(correct, images);
   const auto percent = [](double fraction) { return decimals(100 * fraction, 2); };

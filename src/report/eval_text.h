@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/decimals.h"
 #include "quench/evaluate.h"
 #include "report/json.h"
 
@@ -20,7 +21,5 @@ std::string paired_text(const PairedTest& test);
 // "the same top-1 as in float 98.00 %  (490 of 500; ...)"
 std::string agreement_text(const PairedTest& test);
 Json agreement_json(const PairedTest& test);
-
-std::string decimals(double number, int digits);
 
 }  // namespace quench

@@ -4,15 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "quench/data.h"
+#include "quench/quantize.h"
 
 namespace quench {
-
-struct FileHash {
-  std::string path;
-  std::string sha1;  // of the bytes; of a folder and of very large files: of the names and sizes
-  bool of_bytes = true;
-};
 
 FileHash hash_file(const std::string& path);
 // The files that a spec names: its path, and options that are paths (labels=...).

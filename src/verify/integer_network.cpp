@@ -106,7 +106,7 @@ struct IntegerNetwork::State {
   at::Tensor int32_bias(const Node& layer) const {
     const int slot = entry_of(layer).traits.bias_slot;
     const Value* bias = slot >= 0 ? layer.input(slot) : nullptr;
-    return bias ? bias_codes(*bias->producer()).codes : at::Tensor();
+    return bias ? bias_codes(*bias->producer()) : at::Tensor();
   }
 
   std::vector<std::string> sources_of(const Value& value) const {

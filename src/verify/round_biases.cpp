@@ -17,9 +17,9 @@ bool goes_to_a_quantizer(const Node& layer) {
   return is_quantizer(user);
 }
 
-const Node* quantizer_of(const Node& layer, int slot) {
-  const Node* node = layer.input(slot) ? layer.input(slot)->producer() : nullptr;
-  const bool known = is_quantizer(node) && fake_quant_spec(*node).scheme.granularity() != Granularity::kGroup;
+const Node* known_quantizer(const Node& layer, int slot) {
+  const Node* node = quantizer_in_front(layer, slot);
+  const bool known = node && fake_quant_spec(*node).scheme.granularity() != Granularity::kGroup;
   return known ? node : nullptr;
 }
 
@@ -33,15 +33,11 @@ bool fits(const at::Tensor& bias, const at::Tensor& x_scale, const at::Tensor& w
 
 bool round_bias(Graph& graph, Node& layer) {
   const int slot = entry_of(layer).traits.bias_slot;
-  const Node *x = quantizer_of(layer, 0), *w = quantizer_of(layer, 1);
+  const Node *x = known_quantizer(layer, 0), *w = known_quantizer(layer, 1);
   Value* bias = slot > 0 ? layer.input(slot) : nullptr;
   if (!x || !w || !bias || !bias->is_constant() || !goes_to_a_quantizer(layer)) return false;
   if (!fits(bias->tensor(), x->input(1)->tensor(), w->input(1)->tensor())) return false;
-  Node& node = graph.insert_before(layer, "quench.QuantizeBias", graph.unique_name(bias->name() + ".rounded"),
-                                   {bias, x->input(1), w->input(1)});
-  node.output().set_type(bias->type());
-  node.attrs["quantize"] = std::int64_t{1};
-  graph.set_input(layer, slot, &node.output());
+  insert_bias_quantizer(graph, layer, slot, *bias, *x, *w, true);
   return true;
 }
 

@@ -1,4 +1,4 @@
-#include "report/stages.h"
+#include "quantize/stages.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "report/agreement.h"
+#include "quench/agreement.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include "calibrate/small_graph.h"
-#include "report/fallen_apart.h"
+#include "quantize/fallen_apart.h"
 
 namespace quench {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "quench/graph.h"
+#include "quench/quantized_model.h"
 
 namespace quench {
 
@@ -17,6 +17,6 @@ struct ProfileLayer {
 };
 
 // All of them, in an order in which they can be run one by one. Only those that a quantizer touches are compared.
-std::vector<ProfileLayer> profile_layers(const Graph& plain, const Graph& quantized);
+std::vector<ProfileLayer> profile_layers(const Graph& plain, const QuantizedModel& quantized);
 
 }  // namespace quench

@@ -3,15 +3,12 @@
 #include <charconv>
 #include <sstream>
 
+#include "quantized/spelling.h"
 #include "quench/error.h"
-#include "quench/fake_quant.h"
-#include "quench/graph.h"
-#include "quench/plan.h"
+#include "quench/quantizers.h"
 
 namespace quench {
 namespace {
-
-constexpr const char* kKey = "quench.observer";
 
 std::string number_text(double number) {
   char text[32];
@@ -33,11 +30,13 @@ void set_observer_of(Node& fake_quant, const std::string& observer, const Option
     const auto* number = std::get_if<double>(&value);
     text += ";" + name + "=" + (number ? number_text(*number) : std::get<std::string>(value));
   }
-  fake_quant.metadata[kKey] = text;
+  fake_quant.metadata[kObserverKey] = text;
 }
 
+bool names_observer(const Node& quantizer) { return quantizer.metadata.contains(kObserverKey); }
+
 std::unique_ptr<Observer> observer_of(const Node& fake_quant) {
-  const auto at = fake_quant.metadata.find(kKey);
+  const auto at = fake_quant.metadata.find(kObserverKey);
   QUENCH_CHECK(at != fake_quant.metadata.end(), fake_quant.where(), " names no observer: it cannot be calibrated");
   std::istringstream text(at->second);
   std::string name, option;

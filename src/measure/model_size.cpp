@@ -1,10 +1,10 @@
-#include "report/model_size.h"
+#include "quench/model_size.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "graph/peak_bytes.h"
-#include "report/model_summary.h"
+#include "measure/model_summary.h"
 
 namespace quench {
 namespace {

@@ -1,16 +1,16 @@
-// insert_quantizers: carries out a QuantPlan.
-//   before: conv -> users            after: conv -> conv.fq (quench.FakeQuant) -> users
-// Values that share a scale have FakeQuant nodes with the same constants. A bias in int32 gets a quench.QuantizeBias
-// that reads the scales of the layer's input and weight.
+// Carries out a QuantPlan.
+//   before: conv -> users            after: conv -> conv.fq (a quantizer) -> users
+// Values that share a scale have quantizers with the same constants. A bias in int32 gets one that reads the scales of
+// the layer's input and weight.
+#include "quantized/insert_plan.h"
+
 #include <algorithm>
 
+#include "quantized/spelling.h"
+
 #include "quench/error.h"
-#include "quench/graph.h"
-#include "quench/observer.h"
 #include "quench/op.h"
-#include "quench/plan.h"
-#include "quench/platform.h"
-#include "quench/registry.h"
+#include "quench/quantizers.h"
 
 namespace quench {
 namespace {
@@ -32,18 +32,20 @@ void reconnect_others(Graph& graph, const std::vector<std::string>& ops, Value& 
     if (!is_weight(use)) graph.set_input(*use.node, use.slot, &weight);
 }
 
-// A plan made by hand may name no platform.
-const std::vector<std::string>& weighted_ops(const QuantPlan& plan) {
-  return plan.platform.empty() ? standard_weighted() : find_platform(plan.platform).weighted;
+// An input or a constant that is an output of the network as well goes out as it is.
+void keep_outputs(Graph& graph, Value& value, const Node& quantizer) {
+  for (std::size_t i = 0; i < graph.outputs().size(); ++i)
+    if (graph.outputs()[i] == &quantizer.output()) graph.set_output(static_cast<int>(i), value);
 }
 
-void insert_one(Graph& graph, const QuantPlan& plan, const PlanEntry& entry) {
+void insert_one(Graph& graph, QuantizeBy by, const std::vector<std::string>& weighted, const PlanEntry& entry) {
   Value& value = graph.value(entry.value);
-  Node& node = insert_fake_quant(graph, value, spec_of(entry, plan.by));
-  if (entry.role == Role::kWeight) reconnect_others(graph, weighted_ops(plan), value, node);
+  Node& node = insert_fake_quant(graph, value, spec_of(entry, by));
+  if (!value.producer()) keep_outputs(graph, value, node);
+  if (entry.role == Role::kWeight) reconnect_others(graph, weighted, value, node);
   set_observer_of(node, entry.observer, entry.observer_options);
   if (entry.shared_with.empty()) return;
-  const Node* leader = graph.find_node(entry.shared_with + ".fq");
+  const Node* leader = quantizer_of(graph, entry.shared_with);
   QUENCH_CHECK(leader, "'", entry.shared_with, "' has no quantizer to share");
   QUENCH_CHECK(leader->inputs().size() == node.inputs().size(), "'", entry.shared_with,
                "' has a quantizer of another kind: it cannot be shared");
@@ -52,7 +54,7 @@ void insert_one(Graph& graph, const QuantPlan& plan, const PlanEntry& entry) {
     graph.set_input(node, slot, leader->input(slot));
     graph.erase(*own);
   }
-  node.metadata["shared_with"] = entry.shared_with;
+  node.metadata[kSharedWithKey] = entry.shared_with;
 }
 
 // The layer that reads the bias together with the quantized values that its scale derives from.
@@ -65,21 +67,17 @@ Node* layer_of_bias(const Value& bias, const Node& x, const Node& w) {
 }
 
 void insert_bias(Graph& graph, const PlanEntry& entry) {
-  const Node* x = graph.find_node(entry.derived_from[0] + ".fq");
-  const Node* w = graph.find_node(entry.derived_from[1] + ".fq");
+  const Node* x = quantizer_of(graph, entry.derived_from[0]);
+  const Node* w = quantizer_of(graph, entry.derived_from[1]);
   QUENCH_CHECK(x && w, "'", entry.derived_from[x ? 1 : 0], "' has no quantizer to derive from");
   Value& bias = graph.value(entry.value);
   Node* layer = layer_of_bias(bias, *x, *w);
   QUENCH_CHECK(layer, "no layer reads it together with '", entry.derived_from[0], "' and '", entry.derived_from[1],
                "'");
-  Node& node = graph.insert_before(*layer, "quench.QuantizeBias", graph.unique_name(entry.value + ".fq"),
-                                   {&bias, x->input(1), w->input(1)});
-  node.output().set_type(bias.type());
-  node.attrs["quantize"] = std::int64_t{0};
-  graph.set_input(*layer, 2, &node.output());
+  insert_bias_quantizer(graph, *layer, 2, bias, *x, *w, false);
 }
 
-void insert_all(Graph& graph, const QuantPlan& plan) {
+void insert_all(Graph& graph, const QuantPlan& plan, const std::vector<std::string>& weighted) {
   const auto each = [&](auto&& wanted, auto&& body) {
     for (const PlanEntry& entry : plan.entries)
       if (wanted(entry))
@@ -88,19 +86,18 @@ void insert_all(Graph& graph, const QuantPlan& plan) {
   const auto leads = [](const PlanEntry& entry) { return entry.derived_from.empty() && entry.shared_with.empty(); };
   const auto follows = [](const PlanEntry& entry) { return !entry.shared_with.empty(); };
   const auto derives = [](const PlanEntry& entry) { return !entry.derived_from.empty(); };
-  each(leads, [&](const PlanEntry& entry) { insert_one(graph, plan, entry); });
-  each(follows, [&](const PlanEntry& entry) { insert_one(graph, plan, entry); });
+  each(leads, [&](const PlanEntry& entry) { insert_one(graph, plan.by, weighted, entry); });
+  each(follows, [&](const PlanEntry& entry) { insert_one(graph, plan.by, weighted, entry); });
   each(derives, [&](const PlanEntry& entry) { insert_bias(graph, entry); });
 }
 
 }  // namespace
 
-void insert_quantizers(Graph& graph, const QuantPlan& plan) {
+void insert_plan(Graph& graph, const QuantPlan& plan, const std::vector<std::string>& weighted) {
   Graph result(graph);  // tensors are shared: cheap
-  insert_all(result, plan);
+  insert_all(result, plan, weighted);
   result.sort();
   result.verify();
-  result.metadata["quench.plan"] = to_yaml(plan);
   graph = std::move(result);
 }
 

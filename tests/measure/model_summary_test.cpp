@@ -1,4 +1,4 @@
-#include "report/model_summary.h"
+#include "measure/model_summary.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

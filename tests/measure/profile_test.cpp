@@ -10,7 +10,7 @@
 #include "quench/error.h"
 #include "quench/executor.h"
 #include "quench/prepare.h"
-#include "report/error_sums.h"
+#include "measure/error_sums.h"
 #include "report/profile_text.h"
 
 namespace quench {

@@ -1,4 +1,4 @@
-#include "report/error_sums.h"
+#include "measure/error_sums.h"
 
 #include <ATen/ATen.h>
 

@@ -1,4 +1,4 @@
-#include "report/profile_layers.h"
+#include "measure/profile_layers.h"
 
 #include <algorithm>
 #include <map>
@@ -12,27 +12,16 @@ namespace quench {
 namespace {
 
 // Groups of the platform that the model was quantized for.
-std::vector<OpChain> groups_of(const Graph& quantized) {
-  const auto at = quantized.metadata.find("quench.plan");
-  if (at == quantized.metadata.end()) return standard_groups();
-  const std::string platform = plan_from_yaml(at->second, "inside the model").platform;
-  return find_platform(platform).groups;
-}
-
-const Node* quantizer_behind(const Graph& quantized, const std::string& value) {
-  const Value* found = quantized.find_value(value);
-  if (!found) return nullptr;
-  for (const Value::Use& use : found->uses())
-    if (use.slot == 0 && use.node->op() == "quench.FakeQuant") return use.node;
-  return nullptr;
+std::vector<OpChain> groups_of(const QuantPlan& plan) {
+  return plan.platform.empty() ? standard_groups() : find_platform(plan.platform).groups;
 }
 
 class Walk {
  public:
-  Walk(const Graph& plain, const Graph& quantized)
-      : quantized_(quantized),
+  Walk(const Graph& plain, const QuantizedModel& quantized)
+      : quantized_(quantized.graph),
         constants_(constant_values(plain)),
-        layers_(find_layers(plain, groups_of(quantized), QuantConfig())) {
+        layers_(find_layers(plain, groups_of(quantized.plan), QuantConfig())) {
     for (const auto& node : plain.nodes()) order_[node.get()] = static_cast<int>(order_.size());
     // A group ends with its last node: what that reads may be made after the group's first.
     std::stable_sort(layers_.begin(), layers_.end(),
@@ -78,7 +67,7 @@ class Walk {
 
   // Whether a quantizer is behind anything that it reads or writes.
   bool is_touched(const Layer& layer) const {
-    const auto quantizes = [&](const Value* value) { return value && quantizer_behind(quantized_, value->name()); };
+    const auto quantizes = [&](const Value* value) { return value && quantizer_of(quantized_, value->name()); };
     for (const Node* node : layer.nodes)
       if (std::any_of(node->inputs().begin(), node->inputs().end(), quantizes) ||
           std::any_of(node->outputs().begin(), node->outputs().end(), quantizes))
@@ -91,7 +80,7 @@ class Walk {
     if (!output || !output->type().is_tensor() || !is_floating(output->dtype())) return;
     if (std::find(one.outputs.begin(), one.outputs.end(), output->name()) == one.outputs.end()) return;
     one.compared = output->name();
-    const Node* quantizer = quantizer_behind(quantized_, output->name());
+    const Node* quantizer = quantizer_of(quantized_, output->name());
     one.quantized = quantizer ? quantizer->output().name() : output->name();
   }
 
@@ -103,7 +92,7 @@ class Walk {
 
 }  // namespace
 
-std::vector<ProfileLayer> profile_layers(const Graph& plain, const Graph& quantized) {
+std::vector<ProfileLayer> profile_layers(const Graph& plain, const QuantizedModel& quantized) {
   return Walk(plain, quantized).all();
 }
 

@@ -1,4 +1,4 @@
-#include "report/agreement.h"
+#include "quench/agreement.h"
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
@@ -10,7 +10,7 @@
 #include "quench/error.h"
 #include "quench/evaluate.h"
 #include "quench/executor.h"
-#include "report/eval_text.h"
+#include "core/decimals.h"
 
 namespace quench {
 namespace {

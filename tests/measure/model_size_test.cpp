@@ -1,4 +1,4 @@
-#include "report/model_size.h"
+#include "quench/model_size.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

@@ -1,15 +1,13 @@
 // quench.FakeQuant: inputs x, scale, zero point, then the algorithm's own tensors in declared order. Attributes
 // algorithm, role, scheme, quantize_by, observe, quantize; all others are options of the algorithm.
-#include "quench/fake_quant.h"
-
 #include <ATen/ATen.h>
-
-#include <set>
 
 #include "fake_quant/node_attributes.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
 #include "quench/op.h"
+#include "quench/quantizers.h"
+#include "quantized/spelling.h"
 
 namespace quench {
 namespace {
@@ -72,17 +70,6 @@ OpTraits fake_quant_traits() {
 
 }  // namespace
 
-bool is_node_attribute(const std::string& name) {
-  static const std::set<std::string> own = {"algorithm", "role", "scheme", "quantize_by", "observe", "quantize"};
-  return own.contains(name);
-}
-
-void check_option_names(const std::string& algorithm, const std::vector<OptionInfo>& options) {
-  for (const OptionInfo& option : options)
-    QUENCH_CHECK(!is_node_attribute(option.name), "fake quantizer '", algorithm, "' declares the option '", option.name,
-                 "', which every quantizer's node has as an attribute; give it another name");
-}
-
 FakeQuantSpec fake_quant_spec(const Node& node) {
   return with_context([&] { return concat("at ", node.where()); },
                       [&] {
@@ -97,25 +84,7 @@ FakeQuantSpec fake_quant_spec(const Node& node) {
                       });
 }
 
-QuantFlags fake_quant_flags(const Node& node) {
-  return {node.get_int("observe", 0) != 0, node.get_int("quantize", 0) != 0};
-}
-
-void set_fake_quant_flags(Node& node, QuantFlags flags) {
-  node.attrs["observe"] = std::int64_t{flags.observe};
-  node.attrs["quantize"] = std::int64_t{flags.quantize};
-}
-
-FakeQuantTensors fake_quant_tensors(const Node& node) {
-  FakeQuantTensors tensors;
-  for (std::size_t i = 1; i < node.inputs().size(); ++i) {
-    QUENCH_CHECK(node.inputs()[i], node.where(), ": input ", i, " is absent");
-    tensors.all.push_back(node.inputs()[i]->tensor());
-  }
-  return tensors;
-}
-
-QUENCH_REGISTER_ITEM(OpEntry, "quench.FakeQuant", "what quantization does to a tensor, in float, with a gradient",
+QUENCH_REGISTER_ITEM(OpEntry, kFakeQuantOp, "what quantization does to a tensor, in float, with a gradient",
                      {fake_quant, same_as_input, fake_quant_traits(), check_state})
 
 }  // namespace quench

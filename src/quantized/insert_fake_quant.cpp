@@ -1,8 +1,8 @@
 #include <ATen/ATen.h>
 
+#include "quantized/spelling.h"
 #include "quench/error.h"
-#include "quench/fake_quant.h"
-#include "quench/graph.h"
+#include "quench/quantizers.h"
 
 namespace quench {
 namespace {
@@ -33,9 +33,9 @@ std::vector<std::int64_t> sizes_of(const Value& value, const FakeQuantSpec& spec
 }
 
 Node& place(Graph& graph, Value& value, const std::string& name) {
-  if (value.producer()) return graph.insert_after(*value.producer(), "quench.FakeQuant", name, {&value});
+  if (value.producer()) return graph.insert_after(*value.producer(), kFakeQuantOp, name, {&value});
   QUENCH_CHECK(!graph.nodes().empty(), "there is no node that '", value.name(), "' could feed");
-  return graph.insert_before(*graph.nodes().front(), "quench.FakeQuant", name, {&value});
+  return graph.insert_before(*graph.nodes().front(), kFakeQuantOp, name, {&value});
 }
 
 void describe(Node& node, const FakeQuantSpec& spec) {

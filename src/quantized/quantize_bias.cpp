@@ -7,6 +7,7 @@
 #include <ATen/ATen.h>
 
 #include "ops/shape_rules.h"
+#include "quantized/spelling.h"
 #include "quench/error.h"
 #include "quench/op.h"
 
@@ -37,7 +38,7 @@ OpTraits quantize_bias_traits() {
 
 }  // namespace
 
-QUENCH_REGISTER_ITEM(OpEntry, "quench.QuantizeBias", "a bias in int32 at the product of two scales, in float",
+QUENCH_REGISTER_ITEM(OpEntry, kQuantizeBiasOp, "a bias in int32 at the product of two scales, in float",
                      {quantize_bias, same_as_input, quantize_bias_traits()})
 
 }  // namespace quench

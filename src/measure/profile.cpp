@@ -6,15 +6,13 @@
 #include <chrono>
 #include <map>
 
-#include "calibrate/float_run.h"
 #include "calibrate/slice_size.h"
 #include "data/feed.h"
-#include "quench/calibrate.h"
 #include "quench/error.h"
 #include "quench/executor.h"
 #include "quench/pass.h"
-#include "report/error_sums.h"
-#include "report/profile_layers.h"
+#include "measure/error_sums.h"
+#include "measure/profile_layers.h"
 
 namespace quench {
 namespace {
@@ -39,9 +37,9 @@ Graph with_folded_weights(const Graph& quantized) {
 
 class Profiler {
  public:
-  Profiler(const Graph& plain, const Graph& quantized, const ProfileOptions& options)
+  Profiler(const Graph& plain, const QuantizedModel& quantized, const ProfileOptions& options)
       : plain_graph_(plain),
-        quantized_graph_(with_folded_weights(quantized)),
+        quantized_graph_(with_folded_weights(quantized.graph)),
         layers_(profile_layers(plain, quantized)),
         plain_(plain_graph_, exec_options(options)),
         quantized_(quantized_graph_, exec_options(options)),
@@ -152,13 +150,13 @@ void walk_data(const Graph& plain, const Dataset& data, const ProfileOptions& op
 
 }  // namespace
 
-ProfileRecord profile(const Graph& quantized, const Dataset& data, const ProfileOptions& options,
+ProfileRecord profile(const QuantizedModel& quantized, const Dataset& data, const ProfileOptions& options,
                       const Graph* reference) {
   return with_context([] { return "while profiling"; },
                       [&] {
                         const auto start = Clock::now();
-                        check_calibrated(quantized);
-                        const Graph plain = reference ? *reference : without_quantizers(quantized);
+                        check_calibrated(quantized.graph);
+                        const Graph plain = reference ? *reference : without_quantizers(quantized.graph);
                         Profiler profiler(plain, quantized, options);
                         ProfileRecord record;
                         walk_data(plain, data, options, profiler, record);

@@ -1,8 +1,8 @@
-#include "calibrate/restore_schemes.h"
+#include "quantized/restore_schemes.h"
 
 #include <ATen/ATen.h>
 
-#include "quench/fake_quant.h"
+#include "quench/quantizers.h"
 
 namespace quench {
 namespace {
@@ -13,7 +13,7 @@ void restore_output_name(Graph& graph, const std::string& name) {
   if (renamed == graph.metadata.end()) return;
   Value* output = graph.find_value(name);
   Node* node = output ? output->producer() : nullptr;
-  if (!node || node->op() != "quench.FakeQuant" || !output->is_graph_output()) return;
+  if (!is_quantizer(node) || !output->is_graph_output()) return;
   Value& inner = *node->input(0);
   if (inner.name() != renamed->second || graph.find_value(name + ".fq")) return;
   graph.metadata.erase(renamed);
@@ -54,8 +54,8 @@ void restore_schemes(Graph& graph, const QuantPlan& plan) {
     Value* value = graph.find_value(entry.value);
     if (!value) continue;
     for (const Value::Use& use : value->uses())
-      if (use.node->op() == "quench.FakeQuant" && use.slot == 0 && fits(entry.scheme, *use.node))
-        use.node->attrs["scheme"] = entry.scheme.text();
+      if (use.slot == 0 && is_quantizer(use.node) && fits(entry.scheme, *use.node))
+        set_scheme_of(*use.node, entry.scheme);
   }
 }
 

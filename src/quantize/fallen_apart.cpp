@@ -1,9 +1,9 @@
-#include "report/fallen_apart.h"
+#include "quantize/fallen_apart.h"
 
 #include <algorithm>
 
 #include "quench/error.h"
-#include "report/eval_text.h"
+#include "core/decimals.h"
 
 namespace quench {
 namespace {

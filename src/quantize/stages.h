@@ -6,16 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "quench/quantize.h"
+
 namespace quench {
 
-struct StageRecord {
-  std::string name;
-  double seconds = 0.0;
-  std::int64_t peak_bytes = 0;  // of the whole process while the stage ran; 0 where the system does not say
-};
-
-// Of `quench quantize`, in their order. Some run only where they are asked for.
-const std::vector<std::string>& quantize_stages();
 // Throws, with the nearest, for a name that is none.
 void check_stage(const std::string& name);
 bool comes_after(const std::string& stage, const std::string& other);

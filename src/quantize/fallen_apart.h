@@ -4,8 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "quench/config.h"
-#include "report/quantize_record.h"
+#include "quench/quantize.h"
 
 namespace quench {
 

@@ -1,0 +1,100 @@
+// The whole of post-training quantization in one call: fuse, equalize, plan, smooth, insert, calibrate, correct biases,
+// then measure. `quench quantize` calls it and nothing more. Each step is a function of its own (quench/prepare.h,
+// calibrate.h, ptq.h), and calling them one by one gives the same model.
+//
+//   quench::Quantized result = quench::quantize("model.onnx", *data, {.platform = "onnxruntime"});
+//   quench::write_deployment(quench::deploy(result.model, {.name = "model"}), "files");
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quench/agreement.h"
+#include "quench/calibrate.h"
+#include "quench/config.h"
+#include "quench/evaluate.h"
+#include "quench/model_size.h"
+#include "quench/profile.h"
+#include "quench/ptq.h"
+#include "quench/quantized_model.h"
+
+namespace quench {
+
+struct StageRecord {
+  std::string name;
+  double seconds = 0.0;
+  std::int64_t peak_bytes = 0;  // of the whole process while the stage ran; 0 where the system does not say
+};
+
+// A file that a result came from, so that a record can be checked with sha1sum.
+struct FileHash {
+  std::string path;
+  std::string sha1;  // of the bytes; of a folder and of very large files: of the names and sizes
+  bool of_bytes = true;
+};
+
+// All that was learned on the way.
+struct QuantizeRecord {
+  std::string model;   // the file that was quantized
+  std::string config;  // the whole job as YAML, what the platform decided included
+  std::uint64_t seed = 0;
+  std::string device = "cpu";
+  std::vector<FileHash> files;    // the model's and the data's, where a command line named them
+  std::optional<QuantPlan> plan;  // as it stands in the model
+  std::optional<CalibrationRecord> calibration;
+  std::optional<EqualizeRecord> equalized;
+  std::optional<SmoothRecord> smoothed;
+  std::optional<BiasCorrectionRecord> corrected;
+  std::optional<AgreementRecord> agreement;  // with float, on a few of the calibration images
+  std::optional<EvalResult> float_eval, quantized_eval;
+  std::optional<ProfileRecord> profile;
+  std::optional<WeightSize> size;
+  std::vector<std::string> notes;     // what was asked for and changed nothing, what was read otherwise
+  std::vector<std::string> warnings;  // what makes the result useless
+  std::vector<StageRecord> stages;
+};
+
+struct Quantized {
+  QuantizedModel model;  // stopped before `insert`, its graph is the float one as it stands there
+  QuantizeRecord record;
+};
+
+struct QuantizeData {
+  QuantizeData(const Dataset& calib_data) : calib(&calib_data) {}  // NOLINT: one data set is all that is needed
+  QuantizeData() = default;
+
+  const Dataset* calib = nullptr;    // null only where the work stops before `calibrate`
+  const Dataset* eval = nullptr;     // accuracy in float and quantized is measured on it
+  const Dataset* profile = nullptr;  // errors of single layers are measured on it
+};
+
+struct QuantizeOptions {
+  std::optional<QuantPlan> plan;  // in place of the platform's own
+  std::string plan_name;          // of it, for messages
+  std::string stop_after;         // the last stage (quantize_stages()); "": all
+  std::function<void(const StageRecord& stage, const Graph& graph)> after_stage;
+  std::function<void(const char* what, std::int64_t done, std::int64_t total)> progress;
+};
+
+// What the config leaves open (equalize, smooth, bias_correction) is the platform's. Throws for a graph that is
+// quantized already.
+Quantized quantize(const Graph& graph, const QuantizeData& data, const JobConfig& config,
+                   const QuantizeOptions& options = {});
+Quantized quantize(const Graph& graph, const QuantizeData& data, const QuantConfig& config,
+                   const QuantizeOptions& options = {});
+// Of a file (.onnx, .pt2, .pt).
+Quantized quantize(const std::string& file, const QuantizeData& data, const JobConfig& config,
+                   const QuantizeOptions& options = {});
+Quantized quantize(const std::string& file, const QuantizeData& data, const QuantConfig& config,
+                   const QuantizeOptions& options = {});
+
+// Equalization, smoothing and bias correction: as the config says, or as its platform does it; off under parity.
+JobConfig with_platform_defaults(JobConfig config);
+
+// In their order; some run only where they are asked for. "import" and "deploy" are the command line's.
+const std::vector<std::string>& quantize_stages();
+
+}  // namespace quench

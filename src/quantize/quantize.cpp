@@ -1,0 +1,267 @@
+#include "quench/quantize.h"
+
+#include <set>
+
+#include "calibrate/slice_size.h"
+#include "data/batch_size.h"
+#include "graph/border.h"
+#include "quantize/fallen_apart.h"
+#include "quantize/stages.h"
+#include "quench/error.h"
+#include "quench/import.h"
+#include "quench/op.h"
+#include "quench/pass.h"
+#include "quench/platform.h"
+#include "quench/prepare.h"
+
+namespace quench {
+namespace {
+
+// A matrix of integers of 8 bits or fewer is a weight of codes: MatMulInteger's, MatMulNBits'.
+bool has_codes(const Node& node) {
+  for (const Value* input : node.inputs())
+    if (input && input->is_constant() && is_integer(input->dtype()) && bits_of(input->dtype()) <= 8 &&
+        input->rank() >= 2)
+      return true;
+  return false;
+}
+
+void check_is_float(const Graph& graph) {
+  for (const auto& node : graph.nodes())
+    QUENCH_CHECK(!entry_of(*node).traits.quantizes && !has_codes(*node), "the model ", graph.source.path,
+                 " is quantized already (", node->where(), "): quantize the float model that it was made from. 'quench ",
+                 "eval', 'run' and 'inspect' take it as it is, and 'quench verify' one with QuantizeLinear and ",
+                 "DequantizeLinear nodes");
+}
+
+// A model whose every tensor stays float is a user's mistake: another platform, or a type that no target takes.
+void check_quantizes(const QuantPlan& plan) {
+  if (!plan.entries.empty()) return;
+  std::string why;
+  for (std::size_t i = 0; i < std::min<std::size_t>(plan.skipped.size(), 3); ++i)
+    why += concat(i == 0 ? ": " : "; ", "'", plan.skipped[i].value, "' ", plan.skipped[i].reason);
+  fail("there is nothing to quantize in this model for platform '", plan.platform, "'", why);
+}
+
+std::vector<std::string> widening_notes(const Graph& graph) {
+  std::set<std::string> types;
+  for (const Value* value : graph.values())
+    if (is_narrow_float(value->dtype())) types.insert(name_of(value->dtype()));
+  std::vector<std::string> notes;
+  for (const std::string& type : types)
+    notes.push_back("the model computes in " + type + ": widened to float32, with a Cast at inputs and outputs");
+  return notes;
+}
+
+// One call per stage; what each leaves is what the next finds.
+class Quantizing {
+ public:
+  Quantizing(const Graph& graph, const QuantizeData& data, const JobConfig& config, const QuantizeOptions& options)
+      : data_(data),
+        config_(with_platform_defaults(config)),
+        options_(options),
+        stages_(options.stop_after,
+                [this](const StageRecord& stage) {
+                  if (options_.after_stage) options_.after_stage(stage, model_.graph);
+                }),
+        original_(graph) {
+    QUENCH_CHECK(!config.quant.platform.empty(), "no platform: give one ('quench list platforms' shows them)");
+    check_is_float(original_);
+    run_passes(original_, cleanup_passes());
+    model_.graph = original_;
+    begin_record();
+  }
+
+  Quantized run() && {
+    stages_.run("fuse", [&] { fuse(); });
+    if (config_.equalize.value_or(false)) stages_.run("equalize", [&] { equalize_layers(); });
+    stages_.run("plan", [&] { plan(); });
+    if (config_.smooth.value_or(false) && data_.calib) stages_.run("smooth", [&] { smooth_tensors(); });
+    stages_.run("insert", [&] { insert(); });
+    stages_.run("calibrate", [&] { calibrate_quantizers(); });
+    if (config_.bias_correction.value_or(BiasCorrection::kNone) != BiasCorrection::kNone)
+      stages_.run("correct_biases", [&] { correct(); });
+    stages_.run("compare", [&] { compare(); });
+    if (data_.eval) stages_.run("evaluate", [&] { evaluate_both(); });
+    if (data_.profile) stages_.run("profile", [&] { profile_layers(); });
+    if (const auto warning = fallen_apart_warning(record_, config_)) record_.warnings.push_back(*warning);
+    record_.stages = stages_.records();
+    return {std::move(model_), std::move(record_)};
+  }
+
+ private:
+  using Progress = std::function<void(std::int64_t, std::int64_t)>;
+  Progress progress(const char* what) const {
+    if (!options_.progress) return {};
+    return [this, what](std::int64_t done, std::int64_t total) { options_.progress(what, done, total); };
+  }
+
+  void begin_record() {
+    record_.model = original_.source.path;
+    record_.seed = config_.seed;
+    record_.device = config_.calibration.device;
+    record_.notes = config_.notes;
+    JobConfig config = config_;
+    config.output.clear();  // where the files go is no part of what they are
+    record_.config = to_yaml(config);
+  }
+
+  void note(std::string text) { record_.notes.push_back(std::move(text)); }
+
+  // As calibration does it: what memory holds, whatever batch the user names, so that the result does not depend on it.
+  // A reference is re-created with its batches.
+  std::int64_t items_at_once() const {
+    if (config_.quant.parity || !data_.calib)
+      return choose_batch(model_.graph, data_.calib, config_.calibration.batch);
+    return slice_size(without_quantizers(model_.graph), *data_.calib);
+  }
+
+  void fuse() {
+    for (std::string& text : widening_notes(model_.graph)) note(std::move(text));
+    fuse_for_quantizing(model_.graph, config_.quant, NormMode::kFold);
+    fused_ = model_.graph;
+  }
+
+  // A step that was asked for and did nothing says so.
+  void equalize_layers() {
+    EqualizeOptions options;
+    options.data = data_.calib;
+    options.batch = items_at_once();
+    const EqualizeRecord& done = record_.equalized.emplace(equalize(model_.graph, options));
+    if (done.pairs.empty())
+      note(concat("equalize changed nothing: no pair of layers can be balanced",
+                  done.skipped.empty() ? "" : "; " + done.skipped.front()));
+  }
+
+  void plan() {
+    if (options_.plan)
+      with_context([&] { return concat("the plan ", options_.plan_name, " does not fit the model ", record_.model); },
+                   [&] { check_plan(model_.graph, *options_.plan); });
+    model_.plan = options_.plan ? *options_.plan : make_plan(model_.graph, config_.quant);
+    check_quantizes(model_.plan);
+    record_.plan = model_.plan;
+    record_.size = weight_size(model_.graph, model_.plan);
+  }
+
+  void smooth_tensors() {
+    SmoothOptions options;
+    options.progress = progress("smoothing");
+    record_.smoothed = smooth(model_.graph, model_.plan, *data_.calib, options);
+    record_.plan = model_.plan;
+    if (!record_.smoothed->undone.empty()) note(record_.smoothed->undone);
+    if (is_smoothed()) fused_ = model_.graph;  // its tensors have other scales now: they are the ones to compare with
+  }
+  bool is_smoothed() const { return record_.smoothed && record_.smoothed->changed(); }
+
+  void insert() { model_ = insert_quantizers(model_.graph, model_.plan); }
+
+  void calibrate_quantizers() {
+    QUENCH_CHECK(data_.calib, "no data to calibrate on");
+    CalibrationOptions options = config_.calibration;
+    options.progress = progress("calibrating");
+    record_.calibration = calibrate(model_, *data_.calib, options);
+    for (const std::string& text : record_.calibration->notes) note(text);
+    record_.plan = model_.plan;  // with the scales that were raised
+  }
+
+  void correct() {
+    BiasCorrectionOptions options;
+    options.kind = *config_.bias_correction;
+    options.workers = config_.calibration.workers;
+    options.skip_broken = config_.calibration.skip_broken;
+    options.batch = items_at_once();
+    options.progress = progress("correcting biases");
+    record_.corrected = correct_biases(model_, *data_.calib, options);
+    record_.plan = model_.plan;  // with the biases that were made
+    if (!record_.corrected->changed()) note("bias correction changed nothing");
+  }
+
+  Graph for_running(Graph graph) const {
+    optimize_for_running(graph, config_.calibration.device);
+    return graph;
+  }
+
+  // With the model as imported: what was done to it on the way is part of the question.
+  void compare() {
+    AgreementOptions options;
+    options.workers = config_.calibration.workers;
+    options.skip_broken = config_.calibration.skip_broken;
+    options.device = config_.calibration.device;
+    record_.agreement = agreement(for_running(original_), for_running(model_.graph), *data_.calib, options);
+  }
+
+  EvalResult evaluated(const Graph& graph, const char* what) const {
+    EvalOptions options;
+    options.batch = config_.calibration.batch;
+    options.workers = config_.calibration.workers;
+    options.skip_broken = config_.calibration.skip_broken;
+    options.channels_last = true;
+    options.device = config_.calibration.device;
+    options.progress = progress(what);
+    return evaluate(for_running(graph), *data_.eval, options);
+  }
+  void evaluate_both() {
+    record_.float_eval = evaluated(original_, "evaluating float");
+    record_.quantized_eval = evaluated(model_.graph, "evaluating quantized");
+  }
+
+  // Beside the model as it came: what equalization and bias correction did to it counts.
+  void profile_layers() {
+    ProfileOptions options;
+    options.workers = config_.calibration.workers;
+    options.skip_broken = config_.calibration.skip_broken;
+    options.device = config_.calibration.device;
+    options.progress = progress("profiling");
+    if (record_.equalized && !is_smoothed())
+      for (const EqualizedPair& pair : record_.equalized->pairs)
+        for (const std::string& value : pair.between) options.scaled[value] = {pair.factors, pair.axis};
+    record_.profile = profile(model_, *data_.profile, options, &fused_);
+  }
+
+  const QuantizeData data_;
+  const JobConfig config_;
+  const QuantizeOptions& options_;
+  Stages stages_;
+  Graph original_, fused_;  // as imported; with its layers fused
+  QuantizedModel model_;    // as it stands
+  QuantizeRecord record_;
+};
+
+JobConfig job_of(const QuantConfig& config) {
+  JobConfig job;
+  job.quant = config;
+  return job;
+}
+
+}  // namespace
+
+JobConfig with_platform_defaults(JobConfig config) {
+  if (config.quant.platform.empty() || config.quant.parity) return config;
+  const Platform& platform = find_platform(config.quant.platform);
+  if (!config.equalize) config.equalize = platform.equalize;
+  if (!config.smooth) config.smooth = platform.smooth;
+  if (!config.bias_correction) config.bias_correction = platform.bias_correction;
+  return config;
+}
+
+Quantized quantize(const Graph& graph, const QuantizeData& data, const JobConfig& config,
+                   const QuantizeOptions& options) {
+  return Quantizing(graph, data, config, options).run();
+}
+
+Quantized quantize(const Graph& graph, const QuantizeData& data, const QuantConfig& config,
+                   const QuantizeOptions& options) {
+  return quantize(graph, data, job_of(config), options);
+}
+
+Quantized quantize(const std::string& file, const QuantizeData& data, const JobConfig& config,
+                   const QuantizeOptions& options) {
+  return quantize(import_model(file), data, config, options);
+}
+
+Quantized quantize(const std::string& file, const QuantizeData& data, const QuantConfig& config,
+                   const QuantizeOptions& options) {
+  return quantize(import_model(file), data, job_of(config), options);
+}
+
+}  // namespace quench

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "quench/graph.h"
+#include "quench/plan.h"
+
+namespace quench {
+
+// Puts a quantizer behind each value of the plan, both flags off; those that share have the same constants. Each
+// remembers its observer. `weighted`: operators that read a quantized weight as such; whoever else reads the constant
+// goes on reading it in float. Throws where a value does not exist, naming the entry, and leaves the graph as it was.
+void insert_plan(Graph& graph, const QuantPlan& plan, const std::vector<std::string>& weighted);
+
+}  // namespace quench
