@@ -13,7 +13,7 @@ namespace quench {
 
 enum class NormMode : std::uint8_t {
   kFold,    // BatchNormalization goes into the weights: post-training
-  kLive,    // stays, and the quantizer sees the weight as it will be folded: training (numerics 8.2)
+  kLive,    // stays, and the quantizer sees the weight as it will be folded: training (docs/numerics.md 8.2)
   kFrozen,  // as kLive, with its statistics frozen
 };
 
@@ -39,7 +39,7 @@ Prepared prepare_by_platform(const Graph& graph, const std::string& platform, Qu
 // Both flags of every quantizer of a role (or of all); biases in int32 go with the weights. How many were set.
 int set_state(Graph& graph, std::optional<Role> role, QuantFlags flags);
 
-// workflows.md 1.4, each a line over set_state.
+// MQBench's state switches, each a line over set_state.
 void enable_calibration(Graph& graph);
 void enable_quantization(Graph& graph, bool weight_cali_on = false, bool act_cali_on = false);
 void enable_calibration_woquantization(Graph& graph, Role role);
