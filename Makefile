@@ -1,4 +1,4 @@
-# make demo | test | fuzz | build: each installs what it needs first. Nothing else is to be typed.
+# make demo | test | fuzz | build: each first installs what it needs.
 PRESET ?= release
 BUILD  := build/$(PRESET)
 JOBS   ?= $(shell nproc)

@@ -29,7 +29,7 @@ struct FakeQuantSpec {
   Options options;  // of the algorithm
 };
 
-// With both off a quantizer is the exact identity; numerics 5.0.
+// With both off a quantizer is the exact identity; docs/numerics.md 5.0.
 struct QuantFlags {
   bool observe = false;   // feed the observer
   bool quantize = false;  // with both on, the observer's result is taken over on every forward

@@ -42,12 +42,12 @@ struct Platform {
   bool has_parity = true;                 // re-creates a reference implementation, and takes `parity`
   QuantizeBy by = QuantizeBy::kReciprocal;
   bool int32_bias = false;           // the target computes with the bias in int32 at s_x * s_w, and so do we
-  std::string requantize = "float";  // the target's integer arithmetic: docs/numerics.md
+  std::string requantize = "float";  // the target's integer arithmetic: docs/numerics.md 11
   BiasCorrection bias_correction = BiasCorrection::kNone;  // where the user does not say; off under parity
   bool equalize = false;                                   // the same
   bool smooth = false;                                     // the same
   bool whole_outputs = false;         // what leads straight to an output is observed by min_max; not under parity
-  std::string product;                // what deployment writes: platforms.md 5
+  std::string product;                // what deployment writes: docs/platforms.md 5
   std::vector<OpChain> groups;        // chains of operators that count as one layer; see standard_groups()
   std::string unfused_option;         // the option of its own that switches the groups off
   std::vector<std::string> weighted;  // operators whose constant weight is quantized

@@ -12,7 +12,7 @@ namespace quench {
 
 enum class NormMode : std::uint8_t {
   kFold,    // BatchNormalization goes into the weights: post-training
-  kLive,    // stays, and the quantizer sees the weight as it will be folded: training (numerics 8.2)
+  kLive,    // stays, and the quantizer sees the weight as it will be folded: training (docs/numerics.md 8.2)
   kFrozen,  // as kLive, with its statistics frozen
 };
 

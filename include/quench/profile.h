@@ -17,7 +17,7 @@ struct Estimate {
   double value = 0.0, error = 0.0;
 };
 
-// numerics 13, between what a layer gives in float (x) and quantized (y).
+// docs/numerics.md 13, between what a layer gives in float (x) and quantized (y).
 struct TensorError {
   Estimate sqnr;     // 10 log10(sum x^2 / sum (x - y)^2) over all images, in dB; infinite where they are equal
   Estimate cosine;   // signed, mean over images

@@ -1,4 +1,4 @@
-// Post-training corrections that need no training: cross-layer equalization and bias correction (numerics 10).
+// Post-training corrections that need no training: cross-layer equalization and bias correction (docs/numerics.md 10).
 #pragma once
 
 #include <cstdint>
@@ -47,8 +47,8 @@ struct EqualizeOptions {
 // Conv -> (Relu, MaxPool ...) -> Conv: channel i of the first is divided by c_i, of the second multiplied, so that both
 // have the same range; what the network computes stays the same, which is checked. For a float graph with BatchNorm
 // folded, before planning. A ReLU6 between the two holds the channels that it cuts on the data, and bounds the factors
-// of the others so that it cuts none of them (numerics 10). A product between the two (a gated feed-forward layer) is
-// passed where there is data to measure it.
+// of the others so that it cuts none of them (docs/numerics.md 10.1). A product between the two (a gated feed-forward
+// layer) is passed where there is data to measure it.
 EqualizeRecord equalize(Graph& graph, const EqualizeOptions& options = {});
 
 // What was done to a tensor that linear layers read.

@@ -52,7 +52,7 @@ class QScheme {
   const QSchemeSpec& spec() const { return spec_; }
 
   bool is_int() const { return spec_.format == Format::kInt; }
-  int qmin() const;  // least code, numerics 2; integer formats only
+  int qmin() const;  // least code, docs/numerics.md 2; integer formats only
   int qmax() const;  // greatest code
   int levels() const { return qmax() - qmin() + 1; }
   float largest() const;  // greatest magnitude of a code: qmax, or 448 for e4m3fn
@@ -76,7 +76,7 @@ struct QParams {
   bool operator==(const QParams&) const = default;
 };
 
-// The one scale rule: numerics 3. From observer to training, export and integer execution, every scale that
+// The one scale rule: docs/numerics.md 3. From observer to training, export and integer execution, every scale that
 // is not learned comes from here. Throws where a range was never observed, is not finite, or has no finite scale.
 QParams qparams_of_range(const QScheme& scheme, const std::vector<float>& min, const std::vector<float>& max);
 // A scale >= 0 that comes from elsewhere (LSQ's rule, a search) under the rest of the rule: the floor, the power of

@@ -1,5 +1,5 @@
 // Verification: a deployed file run in the real runtime, beside its simulation, on the same data; tensor by tensor
-// where asked. DESIGN 10.
+// where asked. docs/runners.md says what is compared and judged.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Biases that a target adds to an int32 accumulator must fit it: DESIGN 5, numerics 11.
+// Biases that a target adds to an int32 accumulator must fit it: docs/numerics.md 11.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Reconstruction methods and their options, workflows 3.1. The methods themselves are not here yet.
+// Reconstruction methods and their options, as configs name them. The methods themselves are not built yet.
 #include <algorithm>
 #include <sstream>
 

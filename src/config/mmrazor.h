@@ -5,7 +5,7 @@
 
 namespace quench {
 
-// The six keys of workflows 6.1; `complete`: all of them must be there.
+// The six keys of a qconfig (docs/config.md 4); `complete`: all of them must be there.
 struct MmrazorQConfig {
   QuantSettings weight, activation;
 };

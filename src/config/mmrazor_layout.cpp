@@ -1,5 +1,5 @@
-// mmrazor's layout, workflows 6: an mmengine config whose model is an MMArchitectureQuant. `_base_` and `_delete_` are
-// done when this is reached.
+// mmrazor's layout, docs/config.md 4: an mmengine config whose model is an MMArchitectureQuant. `_base_` and `_delete_`
+// are done when this is reached.
 #include <charconv>
 #include <filesystem>
 

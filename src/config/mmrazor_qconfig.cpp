@@ -1,4 +1,4 @@
-// mmrazor's global_qconfig and qconfig_mapping, workflows 6.1.
+// mmrazor's global_qconfig and qconfig_mapping, docs/config.md 4.
 #include "config/aliases.h"
 #include "config/mmrazor.h"
 #include "config/torch_types.h"

@@ -1,4 +1,4 @@
-// mmrazor's model.quantizer and its tracer, workflows 6.1.
+// mmrazor's model.quantizer and its tracer, docs/config.md 4.
 #include "config/aliases.h"
 #include "config/mmrazor.h"
 #include "config/torch_types.h"

@@ -1,5 +1,5 @@
 // MQBench's layouts: the bare prepare_custom_config_dict, the YAML of its image classification example, and the `quant`
-// layout of its NLP and ViT examples (workflows 2.4).
+// layout of its NLP and ViT examples (docs/config.md 3).
 #include "config/layouts.h"
 #include "config/mqbench.h"
 

@@ -1,5 +1,5 @@
-// MQBench's quantizer settings: extra_qconfig_dict (workflows 2.2), and a_qconfig / w_qconfig of its NLP and ViT
-// examples (2.4).
+// MQBench's quantizer settings: extra_qconfig_dict (docs/config.md 3), and a_qconfig / w_qconfig of its NLP and ViT
+// examples.
 #include "config/aliases.h"
 #include "config/mqbench.h"
 

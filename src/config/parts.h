@@ -27,7 +27,7 @@ void set_torch_scheme(QuantSettings& settings, const TorchScheme& scheme, Role r
 
 void set_platform(JobConfig& job, const Tree& place, const std::string& name);
 
-// `given` over the method's defaults (workflows 3.1); `place` is for messages.
+// `given` over the method's defaults; `place` is for messages.
 MethodConfig make_method(const std::string& name, const Options& given, const Tree& place);
 
 // Keeps the keys of a stage that is not built; those that are absent become known all the same.

@@ -1,5 +1,5 @@
-// nnie: for each layer the greatest magnitudes of its inputs, for HiSilicon's mapper; platforms.md 5.3. The model is
-// written in opset 9, where Resize is still called Upsample.
+// nnie: for each layer the greatest magnitudes of its inputs, for HiSilicon's mapper; docs/platforms.md 5.3. The model
+// is written in opset 9, where Resize is still called Upsample.
 #include <set>
 #include <stdexcept>
 

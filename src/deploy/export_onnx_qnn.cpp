@@ -1,5 +1,5 @@
 // onnx_qnn: operators on codes for TVM, all of them uint8; what has none stays in float between pairs.
-// platforms.md 5.5. Q/DQ beside it: it holds what this form does not (linear layers, scales per channel).
+// docs/platforms.md 5.5. Q/DQ beside it: it holds what this form does not (linear layers, scales per channel).
 #include "deploy/deploy_files.h"
 #include "deploy/lowest_opset.h"
 #include "deploy/qdq_graph.h"

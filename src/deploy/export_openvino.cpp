@@ -1,5 +1,5 @@
-// openvino, fake_quantize_onnx: quantizers as FakeQuantize nodes of OpenVINO's ONNX domain. platforms.md 5.4 and 6; the
-// two differ only in the names of the ranges.
+// openvino, fake_quantize_onnx: quantizers as FakeQuantize nodes of OpenVINO's ONNX domain.
+// docs/platforms.md 5.4 and 6; the two differ only in the names of the ranges.
 #include <ATen/ATen.h>
 
 #include "deploy/deploy_files.h"
@@ -78,7 +78,7 @@ class FakeQuantizeGraph {
     return shape;
   }
 
-  // Numerics 12: high = (p - z) * s, low = high - s * (p - n), in double.
+  // docs/numerics.md 12: high = (p - z) * s, low = high - s * (p - n), in double.
   static std::pair<at::Tensor, at::Tensor> range_of(const QType& type, Codes codes,
                                                     const std::vector<std::int64_t>& shape) {
     const auto scale = at::tensor(at::ArrayRef<float>(type.params.scale)).to(at::kDouble);

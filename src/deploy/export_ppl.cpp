@@ -1,4 +1,4 @@
-// ppl: steps and ranges for SenseTime's PPL, weights included; platforms.md 5.2.
+// ppl: steps and ranges for SenseTime's PPL, weights included; docs/platforms.md 5.2.
 #include "deploy/side_file.h"
 
 namespace quench {

@@ -1,4 +1,4 @@
-// ppl_cuda: ranges for PPL on CUDA; platforms.md 5.2. The reference's file of lines is called .json; a true JSON
+// ppl_cuda: ranges for PPL on CUDA; docs/platforms.md 5.2. The reference's file of lines is called .json; a true JSON
 // stands beside it. Weights per channel have no line: PPL quantizes them itself.
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 namespace quench {
 namespace {
 
-// max(-(n - z) s, (p - z) s): numerics 12.
+// max(-(n - z) s, (p - z) s): docs/numerics.md 12.
 double range_of(const StrippedTensor& tensor) {
   const Ends ends = ends_of(tensor.type);
   return std::max(-ends.min, ends.max);

@@ -42,7 +42,7 @@ QdqStyle style_of(const DeployJob& job, QdqStyle::Names names) {
   return {.names = names, .clip_lowest = job.options.flag("clip_lowest")};
 }
 
-// MQBench: N.onnx is the file itself (platforms.md 5.1).
+// MQBench: N.onnx is the file itself (docs/platforms.md 5.1).
 void write_mqbench(const DeployJob& job, Deployment& deployment) {
   DeployFile file = qdq_file(job, style_of(job, QdqStyle::Names::kTensor));
   file.name = job.name + ".onnx";

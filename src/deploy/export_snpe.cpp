@@ -1,5 +1,5 @@
-// snpe: encodings for Qualcomm's converter (--quantization_overrides); platforms.md 5.2. The converter estimates anew
-// what it finds no encoding for, so every tensor whose range follows from a neighbour's gets one.
+// snpe: encodings for Qualcomm's converter (--quantization_overrides); docs/platforms.md 5.2. The converter estimates
+// anew what it finds no encoding for, so every tensor whose range follows from a neighbour's gets one.
 #include "deploy/side_file.h"
 #include "passes/rewrite.h"
 #include "quench/error.h"

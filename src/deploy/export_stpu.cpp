@@ -1,4 +1,4 @@
-// stpu: ranges for SenseTime's STPU; platforms.md 5.8. All per tensor, symmetric, 8 bits: +-127 s.
+// stpu: ranges for SenseTime's STPU; docs/platforms.md 5.8. All per tensor, symmetric, 8 bits: +-127 s.
 #include <ATen/ATen.h>
 
 #include <algorithm>

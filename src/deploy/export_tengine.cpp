@@ -1,4 +1,4 @@
-// tengine: scales and zero points for Tengine, as lines "tensor scale zero_point"; platforms.md 5.7.
+// tengine: scales and zero points for Tengine, as lines "tensor scale zero_point"; docs/platforms.md 5.7.
 #include <ATen/ATen.h>
 
 #include "deploy/side_file.h"

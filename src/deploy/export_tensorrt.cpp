@@ -1,4 +1,4 @@
-// tensorrt: ranges for TensorRT's implicit quantization, which ended with version 10; platforms.md 5.2. With
+// tensorrt: ranges for TensorRT's implicit quantization, which ended with version 10; docs/platforms.md 5.2. With
 // deploy_to_qlinear also the pairs that explicit quantization reads, 5.6.
 #include <algorithm>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kTarget = "TensorRT";
 
-// s * max(-n, p): numerics 12.
+// s * max(-n, p): docs/numerics.md 12.
 double range_of(const StrippedTensor& tensor) {
   check_per_tensor(tensor, kTarget);
   check_symmetric(tensor, kTarget);

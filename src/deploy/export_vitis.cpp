@@ -1,5 +1,5 @@
 // vitis: scales for AMD's DPU, all powers of two, with what its converter makes of them: fix points and the factors of
-// average pools; platforms.md 5.9, numerics 12.
+// average pools; docs/platforms.md 5.9, docs/numerics.md 12.
 #include <ATen/ATen.h>
 
 #include <algorithm>

@@ -12,12 +12,12 @@ inline constexpr std::int64_t kFirstQdqOpset = 13;  // the first with an axis
 
 struct QdqStyle {
   // What nodes are called after: "<tensor>_quantized", "<tensor>_dequantized"; or the node that makes the tensor
-  // ("input" at an input of the model; platforms.md 5.5); or the quantizer, where the tensor between the two is
-  // "<quantizer>_quantized_out" and the one behind keeps its name (platforms.md 5.6, 6).
+  // ("input" at an input of the model; docs/platforms.md 5.5); or the quantizer, where the tensor between the two is
+  // "<quantizer>_quantized_out" and the one behind keeps its name (docs/platforms.md 5.6, 6).
   enum class Names { kTensor, kProducer, kQuantizer };
   Names names = Names::kTensor;
   // A range without the lowest code (-127..127) is kept by a Clip on the codes; without one, an activation may reach
-  // -128, but tools that look for bare pairs find them (platforms.md 5.6). Other narrow ranges always have a Clip.
+  // -128, but tools that look for bare pairs find them (docs/platforms.md 5.6). Other narrow ranges always have a Clip.
   bool clip_lowest = true;
 };
 

@@ -29,7 +29,7 @@ std::string number_text(double number);
 void check_tensors(const Graph& model, const std::vector<std::string>& keys);
 void check_tensors(const Graph& model, const Json& by_tensor);  // its keys
 
-// (n - z) s and (p - z) s of one channel, in double: exact. numerics 12.
+// (n - z) s and (p - z) s of one channel, in double: exact. docs/numerics.md 12.
 struct Ends {
   double min, max;
 };

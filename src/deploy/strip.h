@@ -19,8 +19,8 @@ struct StrippedTensor {
 };
 
 struct StrippedModel {
-  // Weights are rounded to their grids (numerics 12), int32 biases too; Pads of nothing are gone. Inputs and outputs
-  // keep their names.
+  // Weights are rounded to their grids (docs/numerics.md 12), int32 biases too; Pads of nothing are gone. Inputs and
+  // outputs keep their names.
   Graph graph;
   std::vector<StrippedTensor> tensors;  // in order of the graph; each name is a value of it
 

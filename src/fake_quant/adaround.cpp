@@ -1,5 +1,5 @@
 // adaround: whether a weight is rounded down or up learns (Nagel et al., "Up or down?", 2020, equations 22 to
-// 25; numerics 5.10). `mode` nearest behaves like `fixed`; soft trains alpha; hard rounds as alpha says.
+// 25; docs/numerics.md 5.10). `mode` nearest behaves like `fixed`; soft trains alpha; hard rounds as alpha says.
 #include "fake_quant/adaround.h"
 
 #include <ATen/ATen.h>

@@ -1,4 +1,4 @@
-// The affine op with its plain gradient: dy where the code is in range (numerics 4).
+// The affine op with its plain gradient: dy where the code is in range (docs/numerics.md 4).
 #pragma once
 
 #include "kernels/affine.h"

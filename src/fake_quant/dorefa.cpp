@@ -1,5 +1,5 @@
 // dorefa: a weight is squeezed by tanh and scaled to [-1, 1] before it is quantized (Zhou et al., "DoReFa-Net",
-// 2016; numerics 5.6). Autograd flows through tanh and through the maximum.
+// 2016; docs/numerics.md 5.6). Autograd flows through tanh and through the maximum.
 #include <ATen/ATen.h>
 
 #include "fake_quant/affine_rule.h"

@@ -1,5 +1,5 @@
 // dsq: a soft staircase whose slope is the gradient (Gong et al., "Differentiable soft quantization", 2019;
-// numerics 5.8).
+// docs/numerics.md 5.8).
 #include <ATen/ATen.h>
 
 #include "kernels/learned.h"

@@ -1,4 +1,4 @@
-// The contract that all fake quantizers share: numerics 5.0.
+// The contract that all fake quantizers share: docs/numerics.md 5.0.
 #include "quench/fake_quant.h"
 
 #include <ATen/ATen.h>

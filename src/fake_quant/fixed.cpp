@@ -1,4 +1,4 @@
-// fixed: scale and zero point from the observer; nothing learns (numerics 5.2). Integers and fp8.
+// fixed: scale and zero point from the observer; nothing learns (docs/numerics.md 5.2). Integers and fp8.
 #include <ATen/ATen.h>
 
 #include "fake_quant/affine_rule.h"

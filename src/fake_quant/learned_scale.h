@@ -6,7 +6,7 @@
 
 namespace quench {
 
-// Not a parameter any more. While gradients are recorded the parameter itself is kept positive (numerics 5.3).
+// Not a parameter any more. While gradients are recorded the parameter itself is kept positive (docs/numerics.md 5.3).
 at::Tensor used_scale(const at::Tensor& scale, const QScheme& scheme);
 
 }  // namespace quench

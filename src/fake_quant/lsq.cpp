@@ -1,5 +1,5 @@
-// lsq: the scale learns (Esser et al., "Learned step size quantization", 2020; numerics 5.3).
-// lsq_plus: the zero point learns too (Bhalgat et al., "LSQ+", 2020; numerics 5.4). The paper's float offset
+// lsq: the scale learns (Esser et al., "Learned step size quantization", 2020; docs/numerics.md 5.3).
+// lsq_plus: the zero point learns too (Bhalgat et al., "LSQ+", 2020; docs/numerics.md 5.4). The paper's float offset
 // could not be deployed; the zero point can.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>

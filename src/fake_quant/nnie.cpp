@@ -1,4 +1,4 @@
-// nnie: HiSilicon's logarithmic codes, 16 to an octave (numerics 5.9). The scale holds the greatest magnitude.
+// nnie: HiSilicon's logarithmic codes, 16 to an octave (docs/numerics.md 5.9). The scale holds the greatest magnitude.
 // The gradient passes everywhere.
 #include <ATen/ATen.h>
 

@@ -1,4 +1,4 @@
-// pact: the clipping value of an activation learns (Choi et al., "PACT", 2018; numerics 5.5). Scale and zero
+// pact: the clipping value of an activation learns (Choi et al., "PACT", 2018; docs/numerics.md 5.5). Scale and zero
 // point follow from it on every forward. The scheme says which ends there are: signed symmetric [-alpha, alpha],
 // unsigned symmetric [0, alpha], affine [beta, alpha].
 #include <ATen/ATen.h>

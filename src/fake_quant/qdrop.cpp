@@ -1,5 +1,5 @@
 // qdrop: while reconstructing, each element of an activation is quantized with probability `prob`, else left as
-// it is (Wei et al., "QDrop", 2022; numerics 5.11). The scale learns, as LSQ's without the gradient factor.
+// it is (Wei et al., "QDrop", 2022; docs/numerics.md 5.11). The scale learns, as LSQ's without the gradient factor.
 #include <ATen/ATen.h>
 
 #include "fake_quant/learned_scale.h"

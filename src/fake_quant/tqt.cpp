@@ -1,5 +1,5 @@
 // tqt: power-of-two steps whose threshold learns in the log domain (Jain et al., "Trained quantization
-// thresholds", 2020, equations 5 to 8; numerics 5.7). Symmetric, per tensor.
+// thresholds", 2020, equations 5 to 8; docs/numerics.md 5.7). Symmetric, per tensor.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 

@@ -19,7 +19,7 @@ struct AffineArgs {
   QuantizeBy by = QuantizeBy::kReciprocal;
 };
 
-// y = (clamp(round(x/s) + z, n, p) - z) * s; numerics 4.
+// y = (clamp(round(x/s) + z, n, p) - z) * s; docs/numerics.md 4.
 at::Tensor fake_quantize(const at::Tensor& x, const AffineArgs& args);
 at::Tensor fake_quantize_ref(const at::Tensor& x, const AffineArgs& args);
 
@@ -33,8 +33,8 @@ void fake_quantize_masked_ref(const at::Tensor& x, const AffineArgs& args, at::T
 at::Tensor masked_gradient(const at::Tensor& dy, const at::Tensor& mask);
 at::Tensor masked_gradient_ref(const at::Tensor& dy, const at::Tensor& mask);
 
-// LSQ (numerics 5.3), all three gradients in one pass; ds and dz (float32, in the shapes of scale and zero point)
-// without the gradient factor.
+// LSQ (docs/numerics.md 5.3), all three gradients in one pass; ds and dz (float32, in the shapes of scale and zero
+// point) without the gradient factor.
 void lsq_backward(const at::Tensor& dy, const at::Tensor& x, const AffineArgs& args, at::Tensor& dx, at::Tensor& ds,
                   at::Tensor& dz);
 void lsq_backward_ref(const at::Tensor& dy, const at::Tensor& x, const AffineArgs& args, at::Tensor& dx, at::Tensor& ds,

@@ -7,7 +7,8 @@
 
 namespace quench {
 
-// Numerics 6.6: both ends times 1 - 0.01 k; the factor is rounded to float32 as torch does with a Python number.
+// docs/numerics.md 6.6: both ends times 1 - 0.01 k; the factor is rounded to float32 as torch does with a Python
+// number.
 inline float shrink_factor(int k) { return static_cast<float>(1.0 - 0.01 * k); }
 
 struct Candidate {

@@ -3,7 +3,7 @@
 // Let e(x) = |q(x) - x|^p and F its integral. Within the cell of step k, d = x - k s and
 //   F(x) = sign(d) |d|^(p+1) / (p+1) + k * 2 (s/2)^(p+1) / (p+1),
 // continuous at the borders of the cells; the outermost cells reach to infinity, so that clipping is included.
-// A bin [a, b] with count n adds n (F(b) - F(a)) / (b - a). For p = 2 this is torch's error (numerics 7.2) with
+// A bin [a, b] with count n adds n (F(b) - F(a)) / (b - a). For p = 2 this is torch's error (docs/numerics.md 7.2) with
 // the codes where the quantizer has them.
 #pragma once
 

@@ -1,5 +1,5 @@
-// The exact search (numerics 6.6) with candidates given up as soon as they cannot win. A first guess comes from a
-// histogram; its error bounds what the others may have. A candidate is dropped as soon as the sum over the
+// The exact search (docs/numerics.md 6.6) with candidates given up as soon as they cannot win. A first guess comes from
+// a histogram; its error bounds what the others may have. A candidate is dropped as soon as the sum over the
 // blocks done so far is greater, or the clipped tail alone is. Errors only grow, so the winner is the one that
 // a full scan of all candidates would find.
 #include <ATen/ATen.h>

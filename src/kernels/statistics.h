@@ -36,8 +36,8 @@ struct HistogramArgs {
 at::Tensor histogram(const at::Tensor& x, const HistogramArgs& args);
 at::Tensor histogram_ref(const at::Tensor& x, const HistogramArgs& args);
 
-// The MSE search (numerics 6.6): candidates k multiply both ends by 1 - 0.01 k; the least sum |q(x) - x|^p wins,
-// the first one on equality. The result: the range of the winner, per entry, and its mean error (float64).
+// The MSE search (docs/numerics.md 6.6): candidates k multiply both ends by 1 - 0.01 k; the least sum |q(x) - x|^p
+// wins, the first one on equality. The result: the range of the winner, per entry, and its mean error (float64).
 struct RangeSearch {
   std::vector<float> min, max;
   std::vector<double> error;
@@ -68,8 +68,8 @@ struct HistogramView {
 RangeSearch search_histogram(const HistogramView& histogram, const SearchArgs& args);
 RangeSearch search_histogram_ref(const HistogramView& histogram, const SearchArgs& args);
 
-// Sums of (q(x) - x)^2 for the steps 2^-first, 2^-(first + 1), ...: Vitis' search for an exponent (numerics 6.9),
-// per tensor, zero point 0. With `clamp_first` the clamp comes before the rounding.
+// Sums of (q(x) - x)^2 for the steps 2^-first, 2^-(first + 1), ...: Vitis' search for an exponent
+// (docs/numerics.md 6.9), per tensor, zero point 0. With `clamp_first` the clamp comes before the rounding.
 struct StepErrorArgs {
   float qmin = -128, qmax = 127;
   Rounding rounding = Rounding::kHalfEven;

@@ -1,4 +1,4 @@
-// Running sums over images of how far two tensors are apart: numerics 13.
+// Running sums over images of how far two tensors are apart: docs/numerics.md 13.
 #pragma once
 
 #include <cstdint>

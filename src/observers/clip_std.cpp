@@ -1,4 +1,4 @@
-// clip_std: mean +- std_scale deviations, within what was seen. Numerics 6.5; MQBench's widens instead (D4).
+// clip_std: mean +- std_scale deviations, within what was seen. docs/numerics.md 6.5; MQBench's widens instead (D4).
 #include <ATen/ATen.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// ema_min_max: the moving average of each batch's least and greatest value. Numerics 6.2.
+// ema_min_max: the moving average of each batch's least and greatest value. docs/numerics.md 6.2.
 #include <ATen/ATen.h>
 
 #include "observers/range.h"

@@ -1,5 +1,5 @@
 // ema_quantile: each batch is clipped where the given share of its magnitudes lies below; the ranges are
-// averaged over the batches. Numerics 6.3.
+// averaged over the batches. docs/numerics.md 6.3.
 #include <ATen/ATen.h>
 
 #include <algorithm>

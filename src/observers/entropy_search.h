@@ -1,4 +1,4 @@
-// The search behind kl: how many bins of a histogram of magnitudes to keep. Numerics 7.3.
+// The search behind kl: how many bins of a histogram of magnitudes to keep. docs/numerics.md 7.3.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // fixed_qparams: a scale and a zero point that are given: for Sigmoid, Softmax (1/256, 0) and Tanh (2/256, 128),
-// whose range is known (numerics 2).
+// whose range is known (docs/numerics.md 2).
 #include <ATen/ATen.h>
 
 #include <cmath>

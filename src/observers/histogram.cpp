@@ -1,6 +1,6 @@
 // histogram: torch's HistogramObserver: cuts the tails as long as the squared error of the histogram falls.
-// Numerics 7.2; with float bounds (D11), as many target bins as the scheme has levels (D12), and counts that do not
-// depend on the order of the batches.
+// docs/numerics.md 7.2; with float bounds (D11), as many target bins as the scheme has levels (D12), and counts that do
+// not depend on the order of the batches.
 #include <ATen/ATen.h>
 
 #include <algorithm>

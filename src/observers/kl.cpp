@@ -1,5 +1,5 @@
-// kl: the clip at which the histogram of magnitudes and its quantized self differ least in entropy. Numerics
-// 7.3 (TensorRT 2017, ncnn).
+// kl: the clip at which the histogram of magnitudes and its quantized self differ least in entropy.
+// docs/numerics.md 7.3 (TensorRT 2017, ncnn).
 #include <ATen/ATen.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// lsq: s = 2 mean|x| / sqrt(qmax), where learned step sizes start (Esser 2020). Numerics 6.7; over all batches.
+// lsq: s = 2 mean|x| / sqrt(qmax), where learned step sizes start (Esser 2020). docs/numerics.md 6.7; over all batches.
 #include <ATen/ATen.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // lsq_plus: where LSQ+ starts (Bhalgat 2020). Weights: s = max(|mean - 3 dev|, |mean + 3 dev|) / 2^(bits-1);
-// activations: the range with the least squared error, its ends searched apart. Numerics 6.8 (D15).
+// activations: the range with the least squared error, its ends searched apart. docs/numerics.md 6.8 (D15).
 #include <ATen/ATen.h>
 
 #include <algorithm>

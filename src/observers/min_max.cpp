@@ -1,4 +1,4 @@
-// min_max: the least and the greatest value of all batches. Numerics 6.1.
+// min_max: the least and the greatest value of all batches. docs/numerics.md 6.1.
 #include <ATen/ATen.h>
 
 #include "observers/range.h"

@@ -1,5 +1,5 @@
 // min_max_floor: the power-of-two step with the least squared error, of the first that holds the range and a few
-// finer ones: Vitis' weights and biases. Numerics 6.9; over all batches (D15).
+// finer ones: Vitis' weights and biases. docs/numerics.md 6.9; over all batches (D15).
 #include <ATen/ATen.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
-// mse, ema_mse: the range with the least error |q(x) - x|^p of a grid of 95 (per tensor) or 80 ranges. Numerics
-// 6.6. On a histogram of all batches (one search at the end), or as MQBench on each batch: the ranges found
-// there are combined by min and max, or by a moving average.
+// mse, ema_mse: the range with the least error |q(x) - x|^p of a grid of 95 (per tensor) or 80 ranges.
+// docs/numerics.md 6.6. On a histogram of all batches (one search at the end), or as MQBench on each batch: the ranges
+// found there are combined by min and max, or by a moving average.
 #include <ATen/ATen.h>
 
 #include "kernels/statistics.h"
@@ -118,7 +118,7 @@ class Mse : public Observer {
     histogram_.add(x, scheme(), range, weight);
   }
 
-  // Averages merge as the mean over batches (numerics 6.0), counts as a sum.
+  // Averages merge as the mean over batches (docs/numerics.md 6.0), counts as a sum.
   void merge_counts(const Mse& other) {
     if constexpr (kMoves) {
       const auto all = static_cast<double>(batches() + other.batches());

@@ -1,4 +1,4 @@
-// percentile: cuts the given share off each tail of the histogram of all batches. Numerics 6.4.
+// percentile: cuts the given share off each tail of the histogram of all batches. docs/numerics.md 6.4.
 #include <ATen/ATen.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // pot_mode: each batch votes for a power-of-two step (min_max_floor's); the one with most votes wins, ties go to
-// the smallest exponent: Vitis' activations. Numerics 6.10.
+// the smallest exponent: Vitis' activations. docs/numerics.md 6.10.
 #include <ATen/ATen.h>
 
 #include <cmath>

@@ -9,7 +9,7 @@ namespace quench {
 // Of a file: throws unless all are finite and in order.
 void check_ranges(const std::vector<float>& low, const std::vector<float>& high);
 
-// m <- min(m, min x), M <- max(M, max x): numerics 6.1.
+// m <- min(m, min x), M <- max(M, max x): docs/numerics.md 6.1.
 class RunningRange {
  public:
   void add(const TensorRange& range);
@@ -23,7 +23,7 @@ class RunningRange {
   TensorRange range_;
 };
 
-// The first batch copies; then the old value weighs r and the new one 1 - r: numerics 6.2.
+// The first batch copies; then the old value weighs r and the new one 1 - r: docs/numerics.md 6.2.
 class MovingRange {
  public:
   // Reads the options below, which name the weight of the old value (MQBench) or that of the new one (torch).
@@ -31,7 +31,7 @@ class MovingRange {
   static std::vector<OptionInfo> options();
 
   void add(const TensorRange& range);
-  // The mean of both, weighted by the batches that each saw (numerics 6.0).
+  // The mean of both, weighted by the batches that each saw (docs/numerics.md 6.0).
   void merge(const MovingRange& other, std::int64_t own_batches, std::int64_t other_batches);
   void clear() { range_ = {}; }
   const TensorRange& range() const { return range_; }

@@ -93,7 +93,7 @@ void ResampledHistogram::grow(std::size_t entry, float low, float high) {
   high_[entry] = high;
 }
 
-// Numerics 7.1. The old counts are not written onto the fine grid; an old bin is so many fine bins long that
+// docs/numerics.md 7.1. The old counts are not written onto the fine grid; an old bin is so many fine bins long that
 // its share of each new bin is known.
 void ResampledHistogram::resample(std::size_t entry, float low, float high) {
   const double old_low = low_[entry], old_high = high_[entry];

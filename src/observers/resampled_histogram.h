@@ -1,5 +1,5 @@
-// torch's histogram (numerics 7.1), for what re-creates a reference: the first batch sets the bins, and a wider one
-// resamples them, so that the counts depend on the order of the batches. Float bounds.
+// torch's histogram (docs/numerics.md 7.1), for what re-creates a reference: the first batch sets the bins, and a wider
+// one resamples them, so that the counts depend on the order of the batches. Float bounds.
 #pragma once
 
 #include "observers/histogram_counts.h"

@@ -34,7 +34,7 @@ OptionInfo vitis_type_option(const char* fallback) {
 int first_exponent(float min, float max, const VitisRule& rule) {
   const float below = rule.qmin < 0 ? min / rule.qmin : 0.0F;
   const float v = std::max(below, rule.qmax > 0 ? max / rule.qmax : 0.0F);
-  // Below 2^-15 MQBench takes the step 1, which flattens the tensor; here it is the least step (numerics 3).
+  // Below 2^-15 MQBench takes the step 1, which flattens the tensor; here it is the least step (docs/numerics.md 6.9).
   if (v < std::ldexp(1.0F, -15)) return kVitisMostExponent;
   int exponent = 0;
   const float mantissa = std::frexp(v, &exponent);  // v = m 2^e, m in [1/2, 1): log2(1/v) in (-e, 1 - e]

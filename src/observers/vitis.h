@@ -1,4 +1,4 @@
-// What min_max_floor and pot_mode share: power-of-two steps as Vitis finds them. Numerics 5.7, 6.9.
+// What min_max_floor and pot_mode share: power-of-two steps as Vitis finds them. docs/numerics.md 5.7, 6.9.
 #pragma once
 
 #include <map>

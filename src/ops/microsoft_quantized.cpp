@@ -1,5 +1,5 @@
 // ONNX Runtime's own operators on codes (domain com.microsoft), as its integer kernels compute them: the mlas rule of
-// numerics 11. What quantized files of form QOperator are made of, beside ONNX's QLinearConv and QLinearMatMul.
+// docs/numerics.md 11. What quantized files of form QOperator are made of, beside ONNX's QLinearConv and QLinearMatMul.
 #include <ATen/ATen.h>
 
 #include "ops/arguments.h"

@@ -1,5 +1,5 @@
-// quench.NormWeight: a weight and a bias as they are once the BatchNormalization behind the layer is folded (numerics
-// 8.1, 8.2), so that a quantizer can see them while the BatchNormalization still trains.
+// quench.NormWeight: a weight and a bias as they are once the BatchNormalization behind the layer is folded
+// (docs/numerics.md 8.1, 8.2), so that a quantizer can see them while the BatchNormalization still trains.
 //   inputs   weight, gamma, variance, and for the bias: mean, beta, the layer's own bias (or none)
 //   outputs  W * k; k shaped to divide the layer's output; (b - mean) * k + beta      k = gamma / sqrt(variance + eps)
 //   attributes epsilon, axis and group (where the channels lie), guard: 1 where the layer's output is divided by k

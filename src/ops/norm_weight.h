@@ -21,7 +21,7 @@ std::int64_t channels_of(const at::Tensor& weight, const ChannelPlace& place);
 // weight * k, one k for each output channel.
 at::Tensor scale_channels(const at::Tensor& weight, const at::Tensor& k, const ChannelPlace& place);
 
-// Below this a factor cannot be divided by: numerics 8.2.
+// Below this a factor cannot be divided by: docs/numerics.md 8.2.
 inline constexpr double kLeastNormFactor = 1e-5;
 
 }  // namespace quench

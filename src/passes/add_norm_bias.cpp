@@ -1,5 +1,5 @@
 // add_norm_bias: a layer without a bias in front of a BatchNormalization gets one of zeros. Once that is folded there
-// will be a bias, and a plan that quantizes biases must know it (numerics 8.4).
+// will be a bias, and a plan that quantizes biases must know it (docs/numerics.md 8.4).
 //   before: conv(x, w) -> bn     after: conv(x, w, zeros) -> bn
 #include <ATen/ATen.h>
 

@@ -1,4 +1,5 @@
-// fold_live_norms: what make_norms_live took apart becomes a plain layer (numerics 8.5), for converting and deploying.
+// fold_live_norms: what make_norms_live took apart becomes a plain layer (docs/numerics.md 8.5), for converting and
+// deploying.
 //   before: W, gamma, var, ... -> NormWeight -> FakeQuant -> conv [-> Div k -> Add b -> bn] -> users
 //   after:  W * k -> FakeQuant -> conv(b') -> users
 // The weight is the very tensor that NormWeight gives, so that the codes of the same quantizer are those that were

@@ -1,5 +1,5 @@
-// A BatchNormalization that trains while the quantizer of its layer sees the weight as it will be folded (numerics
-// 8.2): the form that make_norms_live gives a layer, and that freeze_norms and fold_live_norms read.
+// A BatchNormalization that trains while the quantizer of its layer sees the weight as it will be folded
+// (docs/numerics.md 8.2): the form that make_norms_live gives a layer, and that freeze_norms and fold_live_norms read.
 //   open    W, gamma, var -> NormWeight -> FakeQuant -> layer (no bias) -> Div k -> Add b -> BatchNormalization
 //   closed  W, gamma, var, mean, beta, b -> NormWeight -> FakeQuant -> layer (bias of NormWeight)
 // Where the bias has a quantizer (8.4) the layer reads it in both forms, and a Sub takes the bias off before the Div.

@@ -1,5 +1,5 @@
 // make_norms_live: after insert_quantizers, lets the quantizer of a weight see what the BatchNormalization behind the
-// layer will make of it, while that still trains (numerics 8.2; 8.4 where the bias has a quantizer).
+// layer will make of it, while that still trains (docs/numerics.md 8.2; 8.4 where the bias has a quantizer).
 //   before: W -> FakeQuant -> conv(b) -> bn -> users
 //   after:  W, gamma, var -> NormWeight -> FakeQuant -> conv -> Div k -> Add b -> bn -> users
 // A frozen one becomes a single convolution, FQ(W * k) with the folded bias. The quantizer's node, its constants and

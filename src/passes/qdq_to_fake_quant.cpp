@@ -127,7 +127,7 @@ Value& replace_by_constant(Graph& graph, Node& node, const at::Tensor& tensor) {
 }
 
 void quantize_bias(Graph& graph, Value& bias, const at::Tensor& codes, const at::Tensor& scale) {
-  // A float holds the code of a bias only so far: numerics 11.
+  // A float holds the code of a bias only so far: docs/numerics.md 11.
   if (codes.numel() == 0 || codes.abs().max().item<std::int64_t>() > (std::int64_t{1} << 23)) return;
   for (const Value::Use& use : std::vector<Value::Use>(bias.uses())) {
     const Node *x = quantizer_in_front(*use.node, 0),

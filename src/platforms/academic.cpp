@@ -1,4 +1,5 @@
-// academic: research settings. No fusion, schemes of the user's own, first and last layer in 8 bits. platforms.md 3.
+// academic: research settings. No fusion, schemes of the user's own, first and last layer in 8 bits.
+// docs/platforms.md 3.
 #include <algorithm>
 
 #include "graph/border.h"

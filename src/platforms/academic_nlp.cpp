@@ -1,4 +1,4 @@
-// academic_nlp: transformers with schemes of the user's own. platforms.md 1 and 3.
+// academic_nlp: transformers with schemes of the user's own. docs/platforms.md 1 and 3.
 #include "platforms/inputs_family.h"
 
 namespace quench {

@@ -1,4 +1,4 @@
-// What torch's eager mode does, for the platforms that are its backends: platforms.md 7.
+// What torch's eager mode does, for the platforms that are its backends: docs/platforms.md 7.
 #pragma once
 
 #include "quench/platform.h"

@@ -1,4 +1,4 @@
-// What the platforms with explicit Q/DQ files share: platforms.md 3, quench's own.
+// What the platforms with explicit Q/DQ files share: docs/platforms.md 3, "explicit".
 #pragma once
 
 #include "quench/platform.h"

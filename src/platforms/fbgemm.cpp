@@ -1,5 +1,5 @@
-// fbgemm: torch's backend for servers. platforms.md 7. Activations keep to 0..127 (reduce_range), so that two products
-// with int8 weights fit the 16 bits in which AVX2 adds them.
+// fbgemm: torch's backend for servers. docs/platforms.md 7. Activations keep to 0..127 (reduce_range), so that two
+// products with int8 weights fit the 16 bits in which AVX2 adds them.
 #include "platforms/eager_family.h"
 
 namespace quench {

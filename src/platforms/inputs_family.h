@@ -1,4 +1,4 @@
-// The insertion families that several platforms share: platforms.md 3.
+// The insertion families that several platforms share: docs/platforms.md 3.
 #pragma once
 
 #include "quench/platform.h"

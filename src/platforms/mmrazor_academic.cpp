@@ -1,5 +1,5 @@
 // mmrazor_academic: mmrazor's AcademicQuantizer: convolutions and linear layers, schemes by the user, one a layer if
-// need be. platforms.md 6. No target, hence no product.
+// need be. docs/platforms.md 6. No target, hence no product.
 #include "platforms/pattern_family.h"
 #include "platforms/refuse.h"
 

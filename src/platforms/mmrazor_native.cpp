@@ -1,5 +1,5 @@
-// mmrazor_native: mmrazor's TorchNativeQuantizer: torch's own integer operators. platforms.md 6. It ships no schemes;
-// these are those of its other quantizers.
+// mmrazor_native: mmrazor's TorchNativeQuantizer: torch's own integer operators. docs/platforms.md 6. It ships no
+// schemes; these are those of its other quantizers.
 #include "platforms/fixed_range.h"
 #include "platforms/pattern_family.h"
 

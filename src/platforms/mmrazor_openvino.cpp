@@ -1,4 +1,4 @@
-// mmrazor_openvino: mmrazor's OpenVINOQuantizer. platforms.md 6. Its activations are "quint8, symmetric", which in
+// mmrazor_openvino: mmrazor's OpenVINOQuantizer. docs/platforms.md 6. Its activations are "quint8, symmetric", which in
 // torch means a zero point of 127 or 128 (D10); ours are affine.
 #include "platforms/pattern_family.h"
 

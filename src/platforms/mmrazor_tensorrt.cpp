@@ -1,4 +1,4 @@
-// mmrazor_tensorrt: mmrazor's TensorRTQuantizer: around convolutions and linear layers only. platforms.md 6.
+// mmrazor_tensorrt: mmrazor's TensorRTQuantizer: around convolutions and linear layers only. docs/platforms.md 6.
 #include "platforms/pattern_family.h"
 #include "platforms/refuse.h"
 

@@ -1,4 +1,4 @@
-// onednn: torch's oneDNN backend: all 256 codes, as its VNNI kernels add in 32 bits. platforms.md 7.
+// onednn: torch's oneDNN backend: all 256 codes, as its VNNI kernels add in 32 bits. docs/platforms.md 7.
 #include "platforms/eager_family.h"
 
 namespace quench {

@@ -1,4 +1,4 @@
-// onnx_qnn: ONNX for TVM, QLinearConv and its kin. platforms.md 1, 3 and 5.5.
+// onnx_qnn: ONNX for TVM, QLinearConv and its kin. docs/platforms.md 1, 3 and 5.5.
 #include "platforms/inputs_family.h"
 #include "platforms/limits.h"
 #include "quench/error.h"

@@ -1,5 +1,5 @@
-// onnxruntime: explicit Q/DQ for ONNX Runtime's integer kernels (runtimes.md 2): uint8 activations, int8 weights per
-// channel, int32 biases. What must come out: every Conv and Gemm fused into an integer kernel.
+// onnxruntime: explicit Q/DQ for ONNX Runtime's integer kernels (docs/runtimes.md 2): uint8 activations, int8 weights
+// per channel, int32 biases. What must come out: every Conv and Gemm fused into an integer kernel.
 #include "graph/border.h"
 #include "platforms/code_flow.h"
 #include "platforms/explicit_family.h"

@@ -1,5 +1,5 @@
 // openvino: Intel OpenVINO. Every tensor is decided by who makes it; weights keep one bit free against saturation on
-// processors without VNNI. platforms.md 1 and 3.
+// processors without VNNI. docs/platforms.md 1 and 3.
 #include <algorithm>
 
 #include "graph/border.h"

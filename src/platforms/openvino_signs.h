@@ -1,4 +1,4 @@
-// Which symmetric activations of openvino are unsigned, 0..255: platforms.md 3.
+// Which symmetric activations of openvino are unsigned, 0..255: docs/platforms.md 3.
 #pragma once
 
 #include "quench/platform.h"

@@ -1,4 +1,4 @@
-// Outputs of layers: the second half of snpe, ppl, stpu, tengine and onnx_qnn. platforms.md 3, "inputs + outputs".
+// Outputs of layers: the second half of snpe, ppl, stpu, tengine and onnx_qnn. docs/platforms.md 3, "inputs + outputs".
 #include <ATen/ATen.h>
 
 #include <algorithm>

@@ -49,7 +49,7 @@ class Patterns {
     for (const Layer& layer : plan_.layers()) {
       const bool is_linear = layer.op() == "MatMul" && plan_.has_weight(layer);
       // Add and Mul with a constant have a range of their own. The reference lets them share the quantizer of the one
-      // operand, which then observes both (docs/numerics.md); ours observes one tensor, and the other would be cut.
+      // operand, which then observes both (docs/platforms.md 6); ours observes one tensor, and the other would be cut.
       const bool binary = (layer.op() == "Add" || layer.op() == "Mul") && rules_.own.contains(layer.op());
       const bool own = is_linear || binary || plan_.is_listed(layer, rules_.own);
       const std::vector<const Value*> inputs = plan_.activations_of(layer);

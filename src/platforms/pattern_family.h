@@ -1,5 +1,5 @@
 // mmrazor's quantizers: every input and the output of each matched layer is quantized, then redundant quantizers are
-// left out. platforms.md 6.
+// left out. docs/platforms.md 6.
 #pragma once
 
 #include "quench/platform.h"

@@ -1,4 +1,4 @@
-// ppl_cuda: SenseTime PPL on CUDA. platforms.md 1 and 3, "inputs + outputs".
+// ppl_cuda: SenseTime PPL on CUDA. docs/platforms.md 1 and 3, "inputs + outputs".
 #include "platforms/inputs_family.h"
 #include "platforms/limits.h"
 

@@ -1,4 +1,4 @@
-// ppl_w8a16: SenseTime PPL with 16-bit activations. platforms.md 1 and 3, "inputs + outputs".
+// ppl_w8a16: SenseTime PPL with 16-bit activations. docs/platforms.md 1 and 3, "inputs + outputs".
 #include "platforms/inputs_family.h"
 #include "platforms/limits.h"
 #include "platforms/settings.h"

@@ -1,4 +1,4 @@
-// qnnpack: torch's backend for ARM. platforms.md 7.
+// qnnpack: torch's backend for ARM. docs/platforms.md 7.
 #include "platforms/eager_family.h"
 
 namespace quench {

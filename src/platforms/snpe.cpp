@@ -1,5 +1,5 @@
-// snpe: Qualcomm SNPE, a file of encodings. platforms.md 1 and 3, "inputs + outputs". Its encodings have one range a
-// tensor.
+// snpe: Qualcomm SNPE, a file of encodings. docs/platforms.md 1 and 3, "inputs + outputs". Its encodings have one range
+// a tensor.
 #include "platforms/inputs_family.h"
 #include "platforms/limits.h"
 #include "platforms/settings.h"

@@ -1,4 +1,4 @@
-// stpu: SenseTime STPU, a file of ranges. platforms.md 1, 3 ("inputs + outputs") and 5.8.
+// stpu: SenseTime STPU, a file of ranges. docs/platforms.md 1, 3 and 5.8.
 #include "platforms/inputs_family.h"
 #include "platforms/limits.h"
 #include "platforms/settings.h"

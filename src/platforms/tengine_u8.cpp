@@ -1,4 +1,4 @@
-// tengine_u8: OPEN AI LAB Tengine in uint8. platforms.md 1 and 3, "tengine".
+// tengine_u8: OPEN AI LAB Tengine in uint8. docs/platforms.md 1 and 3, "inputs + outputs".
 #include "graph/border.h"
 #include "platforms/inputs_family.h"
 #include "platforms/limits.h"

@@ -1,4 +1,4 @@
-// tensorrt: NVIDIA TensorRT with range files, as MQBench's BackendType.Tensorrt. platforms.md 1 and 3, "inputs".
+// tensorrt: NVIDIA TensorRT with range files, as MQBench's BackendType.Tensorrt. docs/platforms.md 1 and 3, "inputs".
 #include "platforms/inputs_family.h"
 #include "platforms/limits.h"
 #include "platforms/settings.h"

@@ -1,4 +1,5 @@
-// tensorrt_nlp: transformers on TensorRT. platforms.md 1 and 3. An operand that is a number makes no layer of an Add.
+// tensorrt_nlp: transformers on TensorRT. docs/platforms.md 1 and 3. An operand that is a number makes no layer of an
+// Add.
 #include "platforms/inputs_family.h"
 #include "platforms/limits.h"
 #include "platforms/settings.h"

@@ -1,5 +1,5 @@
-// vitis: AMD Vitis AI, power-of-two scales with trained thresholds; the bias is a tensor of its own. platforms.md 1,
-// 3, 5.9.
+// vitis: AMD Vitis AI, power-of-two scales with trained thresholds; the bias is a tensor of its own.
+// docs/platforms.md 1, 3, 5.9.
 #include "platforms/inputs_family.h"
 #include "platforms/limits.h"
 

@@ -1,4 +1,4 @@
-// x86: torch's default from 2.0 on, which runs FBGEMM or oneDNN by layer. platforms.md 7. The recipe is that of
+// x86: torch's default from 2.0 on, which runs FBGEMM or oneDNN by layer. docs/platforms.md 7. The recipe is that of
 // fbgemm, with activations of 0..127.
 #include "platforms/eager_family.h"
 

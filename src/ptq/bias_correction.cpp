@@ -1,4 +1,4 @@
-// Bias correction: b' = b - (E[y^] - E[y]) per output channel (numerics 10; Nagel et al. 2019, "Data-Free
+// Bias correction: b' = b - (E[y^] - E[y]) per output channel (docs/numerics.md 10.2; Nagel et al. 2019, "Data-Free
 // Quantization", section 4.2, with means from data).
 //
 // fast: each layer alone, on what it reads in the float network. A layer is linear, so that the mean of its outputs is

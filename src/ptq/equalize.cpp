@@ -1,5 +1,5 @@
-// Cross-layer equalization (numerics 10; Nagel et al. 2019, "Data-Free Quantization", eq. 9-11): for a pair of layers
-// with only piecewise linear, channel-wise operators between,
+// Cross-layer equalization (docs/numerics.md 10.1; Nagel et al. 2019, "Data-Free Quantization", eq. 9-11): for a pair
+// of layers with only piecewise linear, channel-wise operators between,
 //   r1 = max|W1| per output channel, r2 = max|W2| per input channel, c = sqrt(r1 r2) / r2
 //   W1 <- W1 / c, b1 <- b1 / c, W2 <- W2 c
 // Repeated over all pairs until the factors settle. MQBench leaves channels with r1 + r2 < 0.5 alone; here only those

@@ -1,4 +1,4 @@
-// What sits in an int32 accumulator: the bias, and how far the sum of products can reach. Numerics 11.
+// What sits in an int32 accumulator: the bias, and how far the sum of products can reach. docs/numerics.md 11.
 #pragma once
 
 #include "quant/reference.h"
@@ -18,7 +18,7 @@ struct RaisedScales {
   std::vector<float> scale;           // of the weights, each the least that fits its bias
   std::vector<std::size_t> channels;  // the entries of `scale` that were raised
 };
-// The scales of the weights under the rule that a bias fits (DESIGN 5). A scale that is a power of two
+// The scales of the weights under the rule that a bias fits (docs/numerics.md 11). A scale that is a power of two
 // stays one. With one scale for all channels that one is raised for the largest bias.
 RaisedScales raise_weight_scales(const std::vector<float>& bias, float x_scale, const QType& weight);
 

@@ -1,4 +1,4 @@
-// AdaRound's soft rounding (numerics 5.10; Nagel et al., "Up or down?", 2020) for one weight.
+// AdaRound's soft rounding (docs/numerics.md 5.10; Nagel et al., "Up or down?", 2020) for one weight.
 #pragma once
 
 #include "quant/math.h"

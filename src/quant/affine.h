@@ -1,4 +1,4 @@
-// The affine op (numerics 4) for one element: the definition of rounding and clamping. The fast loops of
+// The affine op (docs/numerics.md 4) for one element: the definition of rounding and clamping. The fast loops of
 // kernels/ (CPU and CUDA) and the plain ones call these same functions, so they agree bit for bit. Compiled
 // without contraction (no fused multiply-add), or the last bit would depend on the machine.
 //
@@ -64,7 +64,7 @@ QUENCH_HD inline bool in_range(float v, Steps steps) {
   return r >= steps.low && r <= steps.high;
 }
 
-// LSQ's derivative of y by s, before the sum (numerics 5.3).
+// LSQ's derivative of y by s, before the sum (docs/numerics.md 5.3).
 QUENCH_HD inline float scale_slope(float v, Steps steps) {
   const float r = round_even(v);
   const float inside = r - v;

@@ -1,4 +1,4 @@
-// DSQ (numerics 5.8; Gong et al., "Differentiable soft quantization", 2019) for one element.
+// DSQ (docs/numerics.md 5.8; Gong et al., "Differentiable soft quantization", 2019) for one element.
 //
 // Forward it is the affine op: phi is odd about the middle of each step and meets the integers at its ends, so
 // round(phi(v)) = round(v). Only the gradient is soft.

@@ -18,7 +18,7 @@ struct AddParams {
 };
 
 // ONNX Runtime (MLAS) as measured: everything that is constant in one float32, then two fused multiply-adds on
-// the codes themselves, the zero point inside; ties to even. See docs/numerics.md.
+// the codes themselves, the zero point inside; ties to even. See docs/numerics.md 11.
 auto add_mlas(const AddParams& p) {
   const float ra = p.a_scale / p.y.scale, rb = p.b_scale / p.y.scale;
   const float constant = static_cast<float>(p.y.zero_point) -

@@ -1,4 +1,4 @@
-// PACT (numerics 5.5; Choi et al., 2018) for one element: clip, then the affine op.
+// PACT (docs/numerics.md 5.5; Choi et al., 2018) for one element: clip, then the affine op.
 #pragma once
 
 #include "quant/affine.h"

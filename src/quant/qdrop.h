@@ -1,4 +1,4 @@
-// QDrop's coin (numerics 5.11; Wei et al., 2022): element i of memory is quantized where word i % 4 of Philox
+// QDrop's coin (docs/numerics.md 5.11; Wei et al., 2022): element i of memory is quantized where word i % 4 of Philox
 // call i / 4 says so.
 #pragma once
 

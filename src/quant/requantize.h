@@ -1,5 +1,5 @@
 // From accumulators to codes: y_q = clamp(round(M * acc) + z_y, n, p). How M is held and how ties fall is a
-// fact of the target; each rule below is what one family of runtimes does. Numerics 11.
+// fact of the target; each rule below is what one family of runtimes does. docs/numerics.md 11.
 #pragma once
 
 #include <cstdint>

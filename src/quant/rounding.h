@@ -1,4 +1,4 @@
-// The rounding rules that targets use at ties (numerics 5.7); the affine op itself rounds half to even.
+// The rounding rules that targets use at ties (docs/numerics.md 5.7); the affine op itself rounds half to even.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The one scale rule (numerics 3) for one range, as plain float32 arithmetic that the CPU and CUDA share.
+// The one scale rule (docs/numerics.md 3) for one range, as plain float32 arithmetic that the CPU and CUDA share.
 #pragma once
 
 #include <cfloat>

@@ -1,4 +1,4 @@
-// quench.QuantizeBias: a bias as a target that adds it to an int32 accumulator sees it (numerics 11).
+// quench.QuantizeBias: a bias as a target that adds it to an int32 accumulator sees it (docs/numerics.md 11).
 //   inputs bias, scale of the layer's input, scale of its weight      y = round(b / (s_x * s_w)) * (s_x * s_w)
 //   attribute quantize: 0 is the identity
 // Channel c has the entry c modulo their number of s_w: one for all, one each, or one for each place in a group.

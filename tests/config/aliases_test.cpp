@@ -1,4 +1,4 @@
-// Every name of workflows 11, and operators by torch's names.
+// Every alias of observers, fake quantizers and platforms, and operators by torch's names.
 #include "config/aliases.h"
 
 #include <map>
@@ -52,7 +52,7 @@ TEST(ConfigAliases, FakeQuantizersByTheNamesOfOthers) {
   EXPECT_CONTAINS(message_of([] { fake_quant_name("Learnble"); }), "unknown fake quantizer 'Learnble'");
 }
 
-// Numerics 6: torch weighs the new value with 0.01, MQBench the old one with 0.9.
+// docs/numerics.md 6.2: torch weighs the new value with 0.01, MQBench the old one with 0.9.
 TEST(ConfigAliases, TorchsMovingAveragesHaveTorchsConstant) {
   for (const char* name : {"MovingAverageMinMaxObserver", "mmrazor.MovingAveragePerChannelMinMaxObserver"})
     EXPECT_EQ(with_class_defaults(name, {}).number("averaging_constant"), 0.01) << name;

@@ -1,4 +1,4 @@
-// mmrazor's layout, workflows 6, as mmengine dumps it.
+// mmrazor's layout, docs/config.md 4, as mmengine dumps it.
 #include "config/jobs.h"
 
 namespace quench {

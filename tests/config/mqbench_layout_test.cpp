@@ -1,4 +1,4 @@
-// The YAML of MQBench's applications, workflows 2.4 and 3.1.
+// The YAML of MQBench's applications, docs/config.md 3.
 #include "config/jobs.h"
 
 namespace quench {

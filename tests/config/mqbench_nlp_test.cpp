@@ -1,4 +1,4 @@
-// The `quant` layout of MQBench's NLP and ViT examples, workflows 2.4.
+// The `quant` layout of MQBench's NLP and ViT examples, docs/config.md 3.
 #include "config/jobs.h"
 
 namespace quench {

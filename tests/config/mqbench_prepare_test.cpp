@@ -1,4 +1,4 @@
-// MQBench's prepare_custom_config_dict, workflows 2.1 to 2.3.
+// MQBench's prepare_custom_config_dict, docs/config.md 3.
 #include "config/jobs.h"
 
 namespace quench {

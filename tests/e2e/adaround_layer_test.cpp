@@ -24,7 +24,7 @@ FakeQuantSpec spec(const char* mode) {
   return result;
 }
 
-// numerics 9: the reconstruction loss, its regulariser from a fifth of the way on.
+// AdaRound's loss: the squared error of the layer, and from a fifth of the way on its regulariser.
 void learn_rounding(Quantizer& soft, const at::Tensor& weight, const at::Tensor& in, const at::Tensor& out) {
   const at::Tensor alpha = soft.parameters().at("alpha");
   at::Tensor first = at::zeros_like(alpha.detach()), second = at::zeros_like(first);

@@ -1,5 +1,5 @@
 // What a graph with quantizers computes is what integers compute: x -> Conv -> y, quantizers placed by
-// insert_fake_quant and run by the executor in float32, against integer_conv. DESIGN 8.
+// insert_fake_quant and run by the executor in float32, against integer_conv. docs/numerics.md 11.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 

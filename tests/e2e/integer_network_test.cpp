@@ -1,5 +1,5 @@
 // Whole networks on the plain integer reference against their simulation, with quantizers as the platform "onnxruntime"
-// places them. DESIGN 8.
+// places them. docs/numerics.md 11.
 #include "verify/integer_network.h"
 
 #include <ATen/ATen.h>

@@ -139,7 +139,7 @@ TEST(LiveNorm, FrozenItComputesWhatTheFoldedNetworkDoes) {
   EXPECT_TRUE(at::equal(logits(graph, x), logits(folded, x)));
 }
 
-// Live in training, frozen at the end (numerics 8.3): the codes stay.
+// Live in training, frozen at the end (docs/numerics.md 8.3): the codes stay.
 TEST(LiveNorm, FreezingKeepsTheCodes) {
   Graph graph = prepared(NormMode::kLive);
   calibrate_on(graph, images(1000));

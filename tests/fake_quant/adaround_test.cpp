@@ -61,7 +61,7 @@ TEST(AdaRound, BeginsAtTheWeight) {
   // Four roundings of numbers below 128: the reciprocal, the quotient, floor + h, the product with s. h itself comes
   // back from alpha within 1e-6: the logarithm's argument loses 4 bits at most, dh/dalpha is below 0.3.
   constexpr double kBound = 4 * 128 * 0x1p-24 + 1e-6;
-  const at::Tensor clamped = steps > 127;  // the end +a, by half a step: numerics 3
+  const at::Tensor clamped = steps > 127;  // the end +a, by half a step: docs/numerics.md 3
   EXPECT_LE(error.masked_select(~clamped).max().item<double>(), kBound);
   EXPECT_LE(error.max().item<double>(), 0.5 + kBound);
 }

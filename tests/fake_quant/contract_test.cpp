@@ -1,4 +1,4 @@
-// What every fake quantizer promises (numerics 5.0), over all registered names.
+// What every fake quantizer promises (docs/numerics.md 5.0), over all registered names.
 #include <ATen/autocast_mode.h>
 #include <gtest/gtest.h>
 

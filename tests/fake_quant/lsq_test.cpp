@@ -1,4 +1,4 @@
-// LSQ and LSQ+ against a double-precision oracle written from numerics 5.3, and against LibTorch's kernel.
+// LSQ and LSQ+ against a double-precision oracle written from docs/numerics.md 5.3, and against LibTorch's kernel.
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 

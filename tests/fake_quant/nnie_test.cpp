@@ -8,7 +8,7 @@
 namespace quench {
 namespace {
 
-// numerics 5.9 for one element, in double.
+// docs/numerics.md 5.9 for one element, in double.
 double logarithmic(double x, double data_max) {
   const double c = std::nearbyint(16 * std::log2(data_max)) - 127;
   if (x > std::exp2((c - 16) / 16))

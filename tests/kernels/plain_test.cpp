@@ -18,7 +18,7 @@ struct Case {
   at::Tensor scale = at::arange(1, 6, at::kFloat) / 8;
   at::Tensor zero = at::arange(1, 6, at::kFloat) * 2;
   AffineArgs args() const { return {scale, zero, scheme, QuantizeBy::kDivision}; }
-  // By the text of numerics 4: round, add z, clamp, subtract.
+  // By the text of docs/numerics.md 4: round, add z, clamp, subtract.
   at::Tensor s() const { return scale.to(at::kDouble).reshape({5, 1}); }
   at::Tensor z() const { return zero.to(at::kDouble).reshape({5, 1}); }
   at::Tensor v() const { return (x / scale.reshape({5, 1})).to(at::kDouble); }

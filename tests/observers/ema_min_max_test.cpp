@@ -41,7 +41,7 @@ TEST(EmaMinMaxObserver, RefusesBothWeights) {
             std::string::npos);
 }
 
-// Numerics 6.0: averages merge by their mean, here over three batches and one.
+// docs/numerics.md 6.0: averages merge by their mean, here over three batches and one.
 TEST(EmaMinMaxObserver, MergesByTheMeanOverBatches) {
   const auto first = observer_of("ema_min_max", "int8 symmetric tensor narrow");
   const auto second = observer_of("ema_min_max", "int8 symmetric tensor narrow");

@@ -8,7 +8,7 @@
 namespace quench {
 namespace {
 
-// Numerics 6.3 with ATen's own histogram.
+// docs/numerics.md 6.3 with ATen's own histogram.
 float clip_by_aten(const at::Tensor& x, double threshold) {
   const at::Tensor magnitudes = x.abs();
   const auto top = magnitudes.max().item<float>();

@@ -9,7 +9,7 @@
 namespace quench {
 namespace {
 
-// Numerics 7.3 bin by bin: visit(bin, share of the bin, group) for every piece of the kept bins.
+// docs/numerics.md 7.3 bin by bin: visit(bin, share of the bin, group) for every piece of the kept bins.
 template <typename Visit>
 void for_each_share(int kept, int levels, Visit visit) {
   const double size = static_cast<double>(kept) / levels;

@@ -7,7 +7,7 @@
 namespace quench {
 namespace {
 
-// Numerics 7.3 written over whole groups: the grouping's borders by a loop over hundredths would be slow, so
+// docs/numerics.md 7.3 written over whole groups: the grouping's borders by a loop over hundredths would be slow, so
 // bins are chosen such that each kept count divides evenly: only multiples of the levels are compared.
 double divergence(const std::vector<double>& counts, int kept, int levels) {
   std::vector<double> p(counts.begin(), counts.begin() + kept), q(p.size());

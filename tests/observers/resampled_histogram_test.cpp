@@ -37,7 +37,7 @@ TEST(ResampledHistogram, FractionalBoundsLoseNothing) {
   EXPECT_LT(old.total(0), 10000);
 }
 
-// Numerics 7.1, with the fine grid written out.
+// docs/numerics.md 7.1, with the fine grid written out.
 std::vector<double> resampled(const std::vector<double>& old, double old_low, double old_high, double low,
                               double high) {
   constexpr int kFine = 128;

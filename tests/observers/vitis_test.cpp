@@ -9,7 +9,7 @@
 namespace quench {
 namespace {
 
-// Numerics 6.9 in double: the step of the least squared error of the first exponents, over all data at once.
+// docs/numerics.md 6.9 in double: the step of the least squared error of the first exponents, over all data at once.
 float best_step(const at::Tensor& x, int candidates) {
   const double v = std::max(x.min().item<double>() / -128, x.max().item<double>() / 127);
   const int first = std::min(static_cast<int>(std::floor(std::log2(1 / v))), 12);

@@ -65,7 +65,8 @@ TEST(MakeNormsLive, GivesTheGradientsOfTheLayerThatItWas) {
     EXPECT_TRUE(at::allclose(live[i], plain[i], 1e-4, kLayerTolerance)) << i << (live[i] - plain[i]).abs().max();
 }
 
-// Quantizing: the gradients of W and gamma pass through FQ (straight where the code is in range) and k: numerics 8.2.
+// Quantizing: the gradients of W and gamma pass through FQ (straight where the code is in range) and k:
+// docs/numerics.md 8.2.
 TEST(MakeNormsLive, PassesGradientsThroughTheQuantizerAndTheFactor) {
   Graph graph = conv_with_norm(true, false);
   run_passes(graph, {"make_norms_live", "freeze_norms"});

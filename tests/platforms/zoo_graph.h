@@ -1,4 +1,4 @@
-// Networks of the zoo as graphs, for the counts of platforms.md 4.
+// Networks of the zoo as graphs, for the counts of docs/platforms.md 4.
 #pragma once
 
 #include <ostream>

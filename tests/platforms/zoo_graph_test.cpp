@@ -31,7 +31,7 @@ int count_ops(const Graph& graph, const std::string& op) {
   return count;
 }
 
-// What the counts of platforms.md 4 start from.
+// What the counts of docs/platforms.md 4 start from.
 TEST(ZooGraph, KeepsBatchNormAndHasNoDropout) {
   EXPECT_EQ(count_ops(zoo_graph("resnet18"), "BatchNormalization"), 20);
   EXPECT_EQ(count_ops(zoo_graph("mobilenet_v2"), "BatchNormalization"), 52);

@@ -102,7 +102,7 @@ TEST(Log8, AllCodesComeBack) {
   }
 }
 
-// Numerics 5.9 with data_max = 1: c = -127.
+// docs/numerics.md 5.9 with data_max = 1: c = -127.
 TEST(Log8, FollowsTheFormula) {
   const double offset = log8_offset(1.0);
   EXPECT_EQ(offset, -127.0);

@@ -34,7 +34,7 @@ at::Tensor to_five(const at::Tensor& x) {
   return result.contiguous();
 }
 
-// The sum as numerics 11 writes it, one product after the other, in int64.
+// The sum as docs/numerics.md 11 writes it, one product after the other, in int64.
 at::Tensor plain_sums(const at::Tensor& x_codes, std::int64_t zx, const at::Tensor& w_codes, const QParams& wp,
                       const at::Tensor& bias, const Case& c, at::IntArrayRef out_sizes) {
   const std::size_t spatial = c.x.size() - 2;

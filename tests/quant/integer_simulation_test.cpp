@@ -1,5 +1,5 @@
 // Integer execution against the simulation of it: x and w fake-quantized in float, the op in float64, the bias at
-// s_x * s_w, then the codes of the result. DESIGN 8.
+// s_x * s_w, then the codes of the result. docs/numerics.md 11.
 #include <gtest/gtest.h>
 
 #include <cmath>

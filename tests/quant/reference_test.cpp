@@ -103,7 +103,7 @@ TEST(Reference, QuantizesFloatsPerChannelWithSaturation) {
   EXPECT_TRUE(std::isnan(y[1][2].item<float>()));
 }
 
-// Numerics 5.9, written as it stands there.
+// docs/numerics.md 5.9, written as it stands there.
 TEST(Reference, QuantizesLogarithmically) {
   at::manual_seed(5);
   const at::Tensor x = at::randn({2000}) * at::exp2(at::randint(-9, 2, {2000}).to(at::kFloat));

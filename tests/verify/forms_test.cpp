@@ -57,8 +57,8 @@ TEST(Forms, OperatorsOnCodesGiveWhatTheirPairsGiveInOnnxRuntime) {
 }
 
 // Logits are float, and OpenVINO drops the quantizer between a Conv and the Add that it takes in, so that codes differ
-// on the way (runtimes.md 3). Measured: 0.016 and 0.019 on average, of logits that span 10.4. Ranges that are 1 % too
-// wide give 0.058, a lower end that is off by a step 0.066: both fail.
+// on the way (docs/runtimes.md 3). Measured: 0.016 and 0.019 on average, of logits that span 10.4. Ranges that are 1 %
+// too wide give 0.058, a lower end that is off by a step 0.066: both fail.
 TEST(Forms, FakeQuantizeGivesTheSimulationInOpenvino) {
   std::string why;
   if (runtime_python("openvino", why).empty()) GTEST_SKIP() << why;
