@@ -127,7 +127,8 @@ std::string statistic_of(const ObservedQuantizer& quantizer) {
 
 KeptStatistics::KeptStatistics(const Graph& graph, const Dataset& data, const CalibrationOptions& options) {
   QUENCH_CHECK(!options.on_quantized,
-               "statistics are kept of float activations only: what quantized ones are depends on every quantizer");
+               "statistics are kept of float activations only: what quantized ones are depends on every quantizer; "
+               "leave out either 'statistics' or 'on_quantized'");
   const std::int64_t batch = choose_batch(graph, &data, options.batch);
   const std::string key = concat(model_text(graph), "\n", data_text(data), "\n", batch, " ", options.batches);
   path_ = (std::filesystem::path(options.statistics) / (hex(stable_hash(key)) + ".safetensors")).string();

@@ -23,8 +23,8 @@ Options Options::checked(const std::vector<OptionInfo>& known, const std::string
   for (const auto& [name, value] : values_) {
     const auto at = result.values_.find(name);
     if (at == result.values_.end()) fail_unknown_name(kind.c_str(), name, names);
-    QUENCH_CHECK(at->second.index() == value.index(), kind, " '", name, "' must be ", kind_of(at->second), ", not ",
-                 kind_of(value));
+    QUENCH_CHECK(at->second.index() == value.index(), "option '", name, "' of ", owner, " must be ",
+                 kind_of(at->second), ", not ", kind_of(value));
     at->second = value;
   }
   return result;

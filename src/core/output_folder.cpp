@@ -57,8 +57,10 @@ std::vector<std::string> files_below(const fs::path& folder) {
 }
 
 void move_file(const fs::path& from, const fs::path& to) {
-  fs::create_directories(to.parent_path());
-  fs::rename(from, to);
+  std::error_code error;
+  fs::create_directories(to.parent_path(), error);
+  if (!error) fs::rename(from, to, error);
+  QUENCH_CHECK(!error, "cannot move '", from.string(), "' to '", to.string(), "': ", error.message());
 }
 
 // Renames that are undone unless all of them were done.

@@ -75,7 +75,9 @@ void fail_unknown_name(const char* kind, const std::string& name, const std::vec
   std::string message = concat("unknown ", kind, " '", name, "'");
   const std::string nearest = nearest_name(name, known);
   if (!nearest.empty()) message += concat("; did you mean '", nearest, "'?");
-  if (known.size() <= kListed) {
+  if (known.empty()) {
+    message += "; there are none";
+  } else if (known.size() <= kListed) {
     message += "; known: ";
     for (std::size_t i = 0; i < known.size(); ++i) message += (i == 0 ? "" : ", ") + known[i];
   }

@@ -47,11 +47,11 @@ class PickleBounds {
       if (shape->length > 0) skip(number);
       for (unsigned i = 0; i < shape->lines; ++i) skip_line();
       const bool memo = opcode == 'q' || opcode == 'r';
-      QUENCH_CHECK(!memo || number < pickle_.size(), "place ", number, " of the memo at byte ", at_, " of a pickle of ",
-                   pickle_.size(), " bytes");
+      QUENCH_CHECK(!memo || number < pickle_.size(), "place ", number, " of the memo, at byte ", at_,
+                   ", is beyond a pickle of ", pickle_.size(), " bytes");
       if (opcode == '.') return;
     }
-    fail("a pickle ends too early");
+    fail("a pickle ends too early: its end mark is missing");
   }
 
  private:
@@ -64,8 +64,8 @@ class PickleBounds {
     return number;
   }
   void skip(std::uint64_t count) {
-    QUENCH_CHECK(count <= pickle_.size() - at_, "a pickle has ", count, " bytes at byte ", at_, ", and ends after ",
-                 pickle_.size() - at_);
+    QUENCH_CHECK(count <= pickle_.size() - at_, "a pickle ends too early: ", count, " bytes wanted at byte ", at_, ", ",
+                 pickle_.size() - at_, " left");
     at_ += count;
   }
   void skip_line() {

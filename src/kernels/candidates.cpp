@@ -24,8 +24,8 @@ double error_term(float x, const Candidate& candidate, const SearchArgs& args) {
 
 void check_search(const SearchArgs& args, std::int64_t entries) {
   QUENCH_CHECK(static_cast<std::int64_t>(args.min.size()) == entries && args.max.size() == args.min.size(),
-               "a search over ", entries, " entries needs as many ranges, not ", args.min.size(), " and ",
-               args.max.size());
+               "a search over ", entries, " entries needs as many ranges, not ", args.min.size(), " minima and ",
+               args.max.size(), " maxima");
   QUENCH_CHECK(args.power > 0 && args.power <= 100, "the power of the error must lie above 0 and up to 100, not ",
                args.power);
   QUENCH_CHECK(args.candidates >= 1 && args.candidates <= 100, "a search tries 1 to 100 candidates, not ",

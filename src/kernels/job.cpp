@@ -68,7 +68,8 @@ const at::Tensor& Job::x() const { return state_->x; }
 
 at::Tensor Job::like_x(const at::Tensor& other) const {
   const State& s = *state_;
-  QUENCH_CHECK(other.sizes() == s.original.sizes(), "two tensors of one operation differ in shape");
+  QUENCH_CHECK(other.sizes() == s.original.sizes(), "tensors of one operation must have one shape, not ",
+               s.original.sizes(), " and ", other.sizes());
   QUENCH_CHECK(other.device() == s.original.device(), "two tensors of one operation lie on different devices");
   if (s.moved) return axis_to_end(other, *s.scheme);
   if (other.strides() == s.x.strides()) return other;

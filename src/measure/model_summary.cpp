@@ -111,6 +111,14 @@ DimBindings chosen_dims(const Graph& graph, const DimBindings& given, std::int64
   return chosen;
 }
 
+// "H = 4096, W = 2"
+std::string dims_text(const DimBindings& dims) {
+  std::string text;
+  for (const auto& [name, number] : dims)
+    if (name != kUnnamed) text += concat(text.empty() ? "" : ", ", name, " = ", number);
+  return text;
+}
+
 Graph bound_graph(const Graph& graph, const DimBindings& dims) {
   Graph bound = graph;
   for (Value* input : bound.inputs()) {
@@ -148,19 +156,20 @@ DimBindings fitting_dims(const Graph& graph, const DimBindings& dims) {
     if (!std::binary_search(symbols.begin(), symbols.end(), name)) fail_unknown_name("dimension", name, symbols);
     QUENCH_CHECK(number >= 0, "dimension '", name, "' must not be negative: ", number);
   }
-  std::optional<Error> first;
+  std::optional<Error> largest;  // no window is too small any more: what still fails was given, or cannot be chosen
   for (const bool with_batch : {false, true})
     for (std::int64_t size = 1; size <= kLargestDim; size *= 2) {
       const DimBindings chosen = chosen_dims(graph, dims, with_batch ? size : 1, size);
       try {
         bound_graph(graph, chosen);
         return chosen;
-      } catch (const Error& error) {
-        if (!first) first = error;
+      } catch (Error& error) {
+        if (dims.size() == symbols.size()) throw;  // nothing is left to be chosen
+        if (!with_batch)
+          largest = error.add_context(concat("with ", dims_text(chosen), "; smaller ones do not fit either"));
       }
-      if (dims.size() == symbols.size()) throw *first;  // nothing is left to be chosen
     }
-  throw *first;
+  throw *largest;
 }
 
 Graph bind_dims(const Graph& graph, const DimBindings& dims) { return bound_graph(graph, fitting_dims(graph, dims)); }

@@ -80,7 +80,9 @@ void HistogramCounts::restore(const State& state, std::size_t entries) {
   range_.restore(state, entries);
   allocate(entries);
   counts_ = doubles_of(state, "counts", entries * static_cast<std::size_t>(bins_));
-  for (const double count : counts_) QUENCH_CHECK(std::isfinite(count) && count >= 0, "a count is ", count);
+  for (const double count : counts_)
+    QUENCH_CHECK(std::isfinite(count) && count >= 0, "'counts' holds ", count,
+                 ": a count must be finite and not negative");
 }
 
 }  // namespace quench

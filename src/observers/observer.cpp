@@ -42,7 +42,8 @@ std::vector<std::int64_t> checked_shape(const std::vector<std::int64_t>& shape, 
   QUENCH_CHECK(fits, "scales of the shape ", shape_text(shape), " do not fit the scheme '", scheme.text(), "'");
   std::int64_t scales = 1;
   for (const std::int64_t size : shape) {
-    QUENCH_CHECK(size >= 1 && size <= kMostScales / scales, "scales of the shape ", shape_text(shape), " cannot be");
+    QUENCH_CHECK(size >= 1 && size <= kMostScales / scales, "scales of the shape ", shape_text(shape),
+                 " cannot be: each size must be positive, and their product at most ", kMostScales);
     scales *= size;
   }
   return shape;
@@ -134,7 +135,7 @@ void Observer::load(const std::map<std::string, at::Tensor>& state) {
                  reset();
                  const std::vector<std::int64_t> batches = integers_of(state, "batches");
                  QUENCH_CHECK(batches.size() == 1 && batches[0] >= 0 && batches[0] < kMostBatches,
-                              "'batches' must be one count");
+                              "'batches' must be one count, from 0 to 2^53");
                  shape_ = checked_shape(integers_of(state, "shape"), scheme_, batches[0] > 0);
                  or_reset([&] {
                    if (batches[0] > 0) restore(state);

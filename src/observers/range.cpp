@@ -35,7 +35,7 @@ void combine(std::vector<float>& values, const std::vector<float>& others, Combi
 void check_ranges(const std::vector<float>& low, const std::vector<float>& high) {
   for (std::size_t i = 0; i < low.size(); ++i)
     QUENCH_CHECK(std::isfinite(low[i]) && std::isfinite(high[i]) && low[i] <= high[i], "a range is ", low[i], " to ",
-                 high[i]);
+                 high[i], ": its ends must be finite and in order");
 }
 
 void RunningRange::add(const TensorRange& range) {

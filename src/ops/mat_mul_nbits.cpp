@@ -31,8 +31,8 @@ Layout layout_of(const Node& node) {
 at::Tensor unpacked(const Node& node, const at::Tensor& bytes, std::int64_t rows, std::int64_t count,
                     std::int64_t bits) {
   const std::int64_t per_byte = 8 / bits, width = (count + per_byte - 1) / per_byte;
-  QUENCH_CHECK(bytes.scalar_type() == at::kByte && bytes.numel() == rows * width, node.where(), ": ", bytes.numel(),
-               " bytes of codes where ", rows, " x ", width, " belong");
+  QUENCH_CHECK(bytes.scalar_type() == at::kByte && bytes.numel() == rows * width, node.where(), ": the codes must be ",
+               rows, " x ", width, " bytes, not ", bytes.numel(), " elements of type ", bytes.scalar_type());
   const at::Tensor wide = bytes.reshape({rows, width, 1}).to(at::kInt);
   const at::Tensor shifts = at::arange(0, 8, bits, wide.options());
   const at::Tensor codes = at::bitwise_and(at::bitwise_right_shift(wide, shifts), (1 << bits) - 1);

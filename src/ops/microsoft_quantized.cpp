@@ -77,7 +77,8 @@ std::vector<RtValue> qlinear_binary(const Node& node, const Inputs& in, ExecCont
 }
 
 void check_channels_first(const Node& node) {
-  QUENCH_CHECK(node.get_int("channels_last", 0) == 0, node.where(), ": channels_last is not known");
+  QUENCH_CHECK(node.get_int("channels_last", 0) == 0, node.where(),
+               ": channels_last must be 0: only channels-first data is supported");
 }
 
 std::vector<RtValue> qlinear_global_average_pool(const Node& node, const Inputs& in, ExecContext&) {

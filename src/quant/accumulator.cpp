@@ -10,7 +10,8 @@ namespace quench {
 namespace {
 
 void check_channels(std::size_t biases, std::size_t scales) {
-  QUENCH_CHECK(scales > 0 && biases % scales == 0, biases, " biases but ", scales, " scales of the weights");
+  QUENCH_CHECK(scales > 0 && biases % scales == 0, biases, " biases cannot share ", scales,
+               " scales of the weights evenly");
 }
 
 double bias_steps(float bias, float x_scale, float weight_scale) {
@@ -41,6 +42,7 @@ std::vector<std::int32_t> quantize_bias(const std::vector<float>& bias, float x_
   check_channels(bias.size(), weight_scale.size());
   std::vector<std::int32_t> codes;
   for (std::size_t c = 0; c < bias.size(); ++c) {
+    QUENCH_CHECK(std::isfinite(bias[c]), "the bias of channel ", c, " is ", bias[c], ": it must be finite");
     const double code = std::rint(bias_steps(bias[c], x_scale, weight_scale[c % weight_scale.size()]));
     QUENCH_CHECK(std::fabs(code) <= std::numeric_limits<std::int32_t>::max(), "the bias ", bias[c], " of channel ", c,
                  " is ", code, " steps and does not fit int32: raise the scale of its weights");

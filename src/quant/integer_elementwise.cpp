@@ -160,10 +160,12 @@ at::Tensor integer_clip(const QTensor& x, const Clip& clip) {
 
 at::Tensor integer_pad(const QTensor& x, const std::vector<std::int64_t>& pads, float value) {
   const auto rank = static_cast<std::size_t>(x.codes.dim());
-  QUENCH_CHECK(pads.size() == 2 * rank, "Pad of rank ", rank, " with ", pads.size(), " pads");
+  QUENCH_CHECK(pads.size() == 2 * rank, "Pad of a tensor of rank ", rank, " needs ", 2 * rank, " pads, not ",
+               pads.size());
   std::vector<std::int64_t> reversed;
   for (std::size_t d = rank; d-- > 0;) {
-    QUENCH_CHECK(pads[d] >= 0 && pads[d + rank] >= 0, "Pad with a negative amount");
+    QUENCH_CHECK(pads[d] >= 0 && pads[d + rank] >= 0, "the pads of axis ", d, " are ", pads[d], " and ", pads[d + rank],
+                 "; pads must not be negative");
     reversed.push_back(pads[d]);
     reversed.push_back(pads[d + rank]);
   }

@@ -17,8 +17,9 @@ struct Extent {
 
 std::vector<Extent> extents_of(const at::Tensor& x, const Pool& pool) {
   const auto spatial = static_cast<std::size_t>(x.dim() - 2);
-  QUENCH_CHECK(x.dim() >= 3 && pool.kernel.size() == spatial, "a pooling of rank ", x.dim(), " with a kernel of ",
-               pool.kernel.size(), " sizes");
+  QUENCH_CHECK(x.dim() >= 3 && pool.kernel.size() == spatial,
+               "pooling takes a tensor of rank 3 or more and a kernel size for each spatial axis, not rank ", x.dim(),
+               " and ", pool.kernel.size(), " kernel sizes");
   const auto entry = [](const std::vector<std::int64_t>& list, std::size_t i, std::int64_t otherwise) {
     return list.empty() ? otherwise : list.at(i);
   };

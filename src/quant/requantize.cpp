@@ -60,7 +60,8 @@ Requantize requantize_from_name(const std::string& name) {
 
 FixedPoint fixed_point(double multiplier, int bits) {
   QUENCH_CHECK(bits >= 2 && bits <= 31, "a fixed-point multiplier has 2 to 31 bits, not ", bits);
-  QUENCH_CHECK(std::isfinite(multiplier) && multiplier >= 0.0, "a multiplier of ", multiplier, " makes no sense");
+  QUENCH_CHECK(std::isfinite(multiplier) && multiplier >= 0.0,
+               "the multiplier of a requantization must be finite and not negative, not ", multiplier);
   int exponent = 0;
   const double fraction = std::frexp(multiplier, &exponent);  // [1/2, 1)
   auto mantissa = static_cast<std::int64_t>(std::round(std::ldexp(fraction, bits)));
@@ -122,11 +123,13 @@ OutputCodes output_codes(const QType& type, const Arithmetic& arithmetic, const 
   check_scales(type.params);
   OutputCodes y{type.params.scale[0], type.params.zero_point[0], scheme.qmin(), scheme.qmax()};
   if (arithmetic.rule == Requantize::kAway && scheme.is_signed()) y.low = -y.high;
-  QUENCH_CHECK(!std::isnan(clip.min) && !std::isnan(clip.max), "cannot clip to ", clip.min, " ... ", clip.max);
+  QUENCH_CHECK(!std::isnan(clip.min) && !std::isnan(clip.max), "cannot clip to ", clip.min, " ... ", clip.max,
+               ": both bounds must be numbers");
   const OutputCodes whole = y;
   y.low = whole.nearest(clip.min / y.scale);
   y.high = whole.nearest(clip.max / y.scale);
-  QUENCH_CHECK(y.low <= y.high, "cannot clip to ", clip.min, " ... ", clip.max);
+  QUENCH_CHECK(y.low <= y.high, "cannot clip to ", clip.min, " ... ", clip.max,
+               ": the lower bound is above the upper one");
   return y;
 }
 

@@ -20,7 +20,6 @@ namespace {
 std::string entry_text(std::size_t i, std::size_t count) { return count == 1 ? "" : concat(" of entry ", i); }
 
 void add(QParams& params, const ScaleZero& pair) {
-  QUENCH_CHECK(std::isfinite(pair.scale), "the scale of entry ", params.scale.size(), " does not fit float32");
   params.scale.push_back(pair.scale);
   params.zero_point.push_back(static_cast<std::int32_t>(pair.zero_point));
 }
@@ -28,14 +27,17 @@ void add(QParams& params, const ScaleZero& pair) {
 }  // namespace
 
 QParams qparams_of_range(const QScheme& scheme, const std::vector<float>& min, const std::vector<float>& max) {
-  QUENCH_CHECK(min.size() == max.size(), min.size(), " minima but ", max.size(), " maxima");
+  QUENCH_CHECK(min.size() == max.size(), "ranges need as many minima as maxima, not ", min.size(), " and ", max.size());
   const ScaleRule rule = rule_of(scheme);
   QParams params;
   for (std::size_t i = 0; i < min.size(); ++i) {
     QUENCH_CHECK(!(min[i] > max[i]), "the range", entry_text(i, min.size()), " was never observed");
     QUENCH_CHECK(std::isfinite(min[i]) && std::isfinite(max[i]), "the range", entry_text(i, min.size()), " is ", min[i],
                  " to ", max[i], ": it must be finite");
-    add(params, scale_of_range(min[i], max[i], rule));
+    const ScaleZero pair = scale_of_range(min[i], max[i], rule);
+    QUENCH_CHECK(std::isfinite(pair.scale), "the range", entry_text(i, min.size()), " is ", min[i], " to ", max[i],
+                 ": its scale does not fit float32");
+    add(params, pair);
   }
   return params;
 }
@@ -47,8 +49,12 @@ QParams qparams_of_scale(const QScheme& scheme, const std::vector<float>& scale,
   for (std::size_t i = 0; i < scale.size(); ++i) {
     QUENCH_CHECK(std::isfinite(scale[i]) && std::isfinite(min[i]), "the scale", entry_text(i, scale.size()), " is ",
                  scale[i], " over a minimum of ", min[i], ": both must be finite");
-    QUENCH_CHECK(scale[i] >= 0.0F, "the scale", entry_text(i, scale.size()), " is ", scale[i], ": it is negative");
-    add(params, finish_scale(scale[i], std::min(min[i], 0.0F), rule));
+    QUENCH_CHECK(scale[i] >= 0.0F, "the scale", entry_text(i, scale.size()), " is ", scale[i],
+                 ": it must not be negative");
+    const ScaleZero pair = finish_scale(scale[i], std::min(min[i], 0.0F), rule);
+    QUENCH_CHECK(std::isfinite(pair.scale), "the scale", entry_text(i, scale.size()), " is ", scale[i],
+                 ": as a power of two it does not fit float32");
+    add(params, pair);
   }
   return params;
 }

@@ -2,6 +2,7 @@
 #include <limits>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 
 #include "quench/error.h"
 #include "quench/quant.h"
@@ -54,6 +55,8 @@ std::int64_t read_number(const std::string& digits, const std::string& text) {
   std::int64_t number = 0;
   try {
     number = std::stoll(digits, &used);
+  } catch (const std::out_of_range&) {
+    fail("'", digits, "' in the scheme '", text, "' is out of range");
   } catch (const std::exception&) {
     used = 0;
   }
@@ -193,8 +196,8 @@ std::vector<std::int64_t> QScheme::scale_shape(const std::vector<std::int64_t>& 
   if (per_tensor()) return {};
   const auto axis = static_cast<std::size_t>(axis_of(static_cast<int>(sizes.size())));
   if (spec_.granularity == Granularity::kChannel) return {sizes[axis]};
-  QUENCH_CHECK(sizes[axis] % spec_.group == 0, "an axis of ", sizes[axis], " is not a multiple of the group size ",
-               spec_.group);
+  QUENCH_CHECK(sizes[axis] % spec_.group == 0, "axis ", axis, " has ", sizes[axis],
+               " elements, no multiple of the group size of '", text(), "'");
   std::vector<std::int64_t> shape = sizes;
   shape[axis] /= spec_.group;
   return shape;

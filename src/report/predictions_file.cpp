@@ -1,6 +1,8 @@
 // The predictions file: a first line that names the format, then one line an image, fields between tabs.
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <fstream>
 #include <string_view>
 
@@ -96,7 +98,7 @@ void write_predictions(const std::string& path, const std::vector<Prediction>& p
 
 std::vector<Prediction> read_predictions(const std::string& path) {
   std::ifstream in(path);
-  QUENCH_CHECK(in, "cannot read the predictions '", path, "'");
+  QUENCH_CHECK(in, "cannot read the predictions '", path, "': ", std::strerror(errno));
   std::string line;
   std::getline(in, line);
   QUENCH_CHECK(line == kFirstLine, "'", path, "' is not a predictions file: its first line must be '", kFirstLine, "'");

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <bit>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -172,7 +173,7 @@ TensorMap read_safetensors(const std::string& path) {
   return with_context([&] { return concat("while reading the weights in '", path, "'"); },
                       [&] {
                         std::ifstream file(path, std::ios::binary);
-                        QUENCH_CHECK(file, "cannot open '", path, "'");
+                        QUENCH_CHECK(file, "cannot open '", path, "': ", std::strerror(errno));
                         return read_tensors(file);
                       });
 }

@@ -2,6 +2,8 @@
 // their storages; several tensors may look into one storage.
 #include <ATen/ATen.h>
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include "core/zip_archive.h"
@@ -136,7 +138,7 @@ class TorchFile {
 
 std::string first_bytes(const std::string& path, std::size_t count) {
   std::ifstream file(path, std::ios::binary);
-  QUENCH_CHECK(file, "cannot open '", path, "'");
+  QUENCH_CHECK(file, "cannot open '", path, "': ", std::strerror(errno));
   std::string bytes(count, '\0');
   file.read(bytes.data(), static_cast<std::streamsize>(count));
   bytes.resize(static_cast<std::size_t>(file.gcount()));

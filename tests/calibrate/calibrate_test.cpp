@@ -5,6 +5,7 @@
 #include "calibrate/small_graph.h"
 #include "quench/pass.h"
 #include "quench/prepare.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -81,7 +82,7 @@ TEST(Calibrate, CopiesThatFillUpAFixedBatchDoNotCount) {
 
 TEST(Calibrate, LeavesQuantizersOnAndCalibrated) {
   Graph graph = quantized_graph();
-  EXPECT_THROW(check_calibrated(graph), Error);
+  EXPECT_ERROR(check_calibrated(graph), "never calibrated", "'relu1'");
   calibrate(graph, TensorData(images()));
   check_calibrated(graph);
   for (const auto& node : graph.nodes()) {
@@ -117,7 +118,8 @@ TEST(Calibrate, AQuantizerThatCameWithItsScaleKeepsIt) {
   Graph graph = quantized_graph();
   Node& node = *graph.find_node("relu1.fq");
   node.metadata.erase("quench.observer");
-  EXPECT_THROW(calibrate(graph, TensorData(images())), Error);  // neither a scale nor an observer
+  // Neither a scale nor an observer.
+  EXPECT_ERROR(calibrate(graph, TensorData(images())), "'relu1.fq'", "names no observer");
   node.metadata["quench.calibrated"] = "1";
   EXPECT_EQ(calibrate(graph, TensorData(images())).quantizers.size(), 4U);
   EXPECT_EQ(params_of(graph, "relu1").scale, std::vector<float>{1.0F});
@@ -156,7 +158,7 @@ TEST(Calibrate, TakesAsManyBatchesAsAsked) {
 
 TEST(Calibrate, SkipsBrokenItemsWhereAllowed) {
   Graph graph = quantized_graph();
-  EXPECT_THROW(calibrate(graph, TensorData(images(), 3)), Error);
+  EXPECT_ERROR(calibrate(graph, TensorData(images(), 3)), "this item is broken", "item 3");
   CalibrationOptions options;
   options.skip_broken = true;
   const CalibrationRecord record = calibrate(graph, TensorData(images(), 3), options);
@@ -169,7 +171,8 @@ TEST(Calibrate, RefusesDataOfWhichNothingIsLeft) {
   Graph graph = quantized_graph();
   CalibrationOptions options;
   options.skip_broken = true;
-  EXPECT_THROW(calibrate(graph, TensorData(images().narrow(0, 0, 1), 0), options), Error);
+  EXPECT_ERROR(calibrate(graph, TensorData(images().narrow(0, 0, 1), 0), options), "no item of the data could be used",
+               "1 broken");
 }
 
 TEST(Calibrate, QuantizersThatShareTakeTheLeadersScale) {

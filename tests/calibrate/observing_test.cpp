@@ -5,6 +5,7 @@
 #include "calibrate/float_run.h"
 #include "calibrate/small_graph.h"
 #include "quench/prepare.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -45,7 +46,7 @@ TEST(Observing, NamesTheQuantizersThatSawNothing) {
 TEST(Observing, AFollowerWithoutItsLeaderIsRefused) {
   Graph graph = quantized_graph();
   graph.find_node("relu1.fq")->metadata["shared_with"] = "gone";
-  EXPECT_THROW(Observing{graph}, Error);
+  EXPECT_ERROR(Observing{graph}, "'relu1.fq'", "shares the scale of 'gone'");
 }
 
 TEST(WithoutQuantizers, IsTheFloatNetwork) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "calibrate/small_graph.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -122,7 +123,7 @@ TEST(Statistics, OfQuantizedActivationsAreNotKept) {
   CalibrationOptions options = kept_in(folder);
   options.on_quantized = true;
   Graph graph = quantized_graph();
-  EXPECT_THROW(calibrate(graph, TensorData(images()), options), Error);
+  EXPECT_ERROR(calibrate(graph, TensorData(images()), options), "float activations only", "'on_quantized'");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "quench/error.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -153,8 +154,8 @@ TEST_F(AtomicFileTest, AnInterruptRemovesPartialFiles) {
 TEST_F(AtomicFileTest, WritesOnceOnly) {
   AtomicFile file(path("a"));
   file.commit();
-  EXPECT_THROW(file.write("more"), Error);
-  EXPECT_THROW(file.commit(), Error);
+  EXPECT_ERROR(file.write("more"), "/a' is already closed");
+  EXPECT_ERROR(file.commit(), "/a' is already closed");
 }
 
 }  // namespace

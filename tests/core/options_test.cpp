@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "quench/error.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -25,8 +26,10 @@ TEST(Options, NamesTheNearestKnownOption) {
 }
 
 TEST(Options, RefusesAWordForANumber) {
-  EXPECT_THROW(Options({{"bins", "many"}}).checked(kKnown, "observer 'x'"), Error);
-  EXPECT_THROW(Options({{"on", 1.0}}).checked(kKnown, "observer 'x'"), Error);
+  EXPECT_ERROR(Options({{"bins", "many"}}).checked(kKnown, "observer 'x'"), "option 'bins' of observer 'x'",
+               "a number, not a word");
+  EXPECT_ERROR(Options({{"on", 1.0}}).checked(kKnown, "observer 'x'"), "option 'on' of observer 'x'",
+               "a word, not a number");
 }
 
 }  // namespace

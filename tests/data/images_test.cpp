@@ -117,7 +117,7 @@ TEST(Images, NamesABrokenPictureOrLeavesItOut) {
   EXPECT_EQ(broken.rfind("broken JPEG: ", 0), 0U) << broken;
   EXPECT_CONTAINS(broken, "\n  in the picture '" + folder.path());
   EXPECT_CONTAINS(message_of([&] { data->get(2); }), "3.jpg' is empty");
-  EXPECT_CONTAINS(message_of([&] { data->get(3); }), "it is no picture known here");
+  EXPECT_CONTAINS(message_of([&] { data->get(3); }), "it is no picture of a known format");
   LoadOptions options;
   Loader strict(*data, options);
   EXPECT_CONTAINS(message_of([&] { strict.next(); }), "2.jpg'");

@@ -4,6 +4,7 @@
 
 #include "fake_quant/oracle.h"
 #include "fake_quant/samples.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -75,7 +76,8 @@ TEST(AdaRound, EndsAtFloorOrCeil) {
 }
 
 TEST(AdaRound, RefusesAnUnknownMode) {
-  EXPECT_THROW(make_fake_quant(spec_of("adaround", "int8 tensor", Role::kWeight, Options({{"mode", "x"}}))), Error);
+  EXPECT_ERROR(make_fake_quant(spec_of("adaround", "int8 tensor", Role::kWeight, Options({{"mode", "x"}}))),
+               "unknown mode of AdaRound 'x'", "hard, nearest, soft");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "fake_quant/oracle.h"
 #include "fake_quant/samples.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -51,7 +52,8 @@ TEST(Dsq, KeepsItsScaleUnlessItObserves) {
 
 TEST(Dsq, RefusesAnAlphaOutsideItsRange) {
   for (const double alpha : {0.0, 1.0, -1.0, 2.0})
-    EXPECT_THROW(make_fake_quant(spec_of("dsq", "int8 tensor", Role::kActivation, Options({{"alpha", alpha}}))), Error);
+    EXPECT_ERROR(make_fake_quant(spec_of("dsq", "int8 tensor", Role::kActivation, Options({{"alpha", alpha}}))),
+                 "alpha of DSQ", "between 0 and 1");
 }
 
 }  // namespace

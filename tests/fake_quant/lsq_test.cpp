@@ -4,6 +4,7 @@
 
 #include "fake_quant/oracle.h"
 #include "fake_quant/samples.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -126,7 +127,7 @@ TEST(LsqPlus, KeepsItsZeroPointAmongTheCodes) {
 }
 
 TEST(LsqPlus, RefusesASymmetricScheme) {
-  EXPECT_THROW(make_fake_quant(spec_of("lsq_plus", "int8 symmetric tensor")), Error);
+  EXPECT_ERROR(make_fake_quant(spec_of("lsq_plus", "int8 symmetric tensor")), "'lsq_plus'", "needs an affine scheme");
 }
 
 }  // namespace

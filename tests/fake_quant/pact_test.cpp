@@ -3,6 +3,7 @@
 
 #include "fake_quant/oracle.h"
 #include "fake_quant/samples.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -60,7 +61,8 @@ TEST(Pact, MayBeginAtTheObservedRange) {
   const Options options({{"init", "observer"}});
   Quantizer quantizer = quantizing(spec_of("pact", "uint8 symmetric tensor", Role::kActivation, options), x);
   EXPECT_NEAR(quantizer.parameters().at("alpha").item<float>(), 2.0F, 1e-5F);
-  EXPECT_THROW(make_fake_quant(spec_of("pact", "uint8 tensor", Role::kActivation, Options({{"init", "x"}}))), Error);
+  EXPECT_ERROR(make_fake_quant(spec_of("pact", "uint8 tensor", Role::kActivation, Options({{"init", "x"}}))),
+               "unknown init of PACT 'x'", "fixed, observer");
 }
 
 // Of signed codes that are not narrow the largest stands for less than the range's end: at 2 bits 1 of 1.5 steps.

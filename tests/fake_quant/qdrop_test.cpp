@@ -2,6 +2,7 @@
 
 #include "fake_quant/oracle.h"
 #include "fake_quant/samples.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -53,7 +54,8 @@ TEST(Qdrop, LearnsFromWhatItQuantized) {
 }
 
 TEST(Qdrop, RefusesWhatIsNoProbability) {
-  EXPECT_THROW(make_fake_quant(spec_of("qdrop", kScheme, Role::kActivation, Options({{"prob", 1.5}}))), Error);
+  EXPECT_ERROR(make_fake_quant(spec_of("qdrop", kScheme, Role::kActivation, Options({{"prob", 1.5}}))), "prob of QDrop",
+               "between 0 and 1");
 }
 
 }  // namespace

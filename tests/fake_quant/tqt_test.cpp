@@ -2,6 +2,7 @@
 
 #include "fake_quant/oracle.h"
 #include "fake_quant/samples.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -41,7 +42,8 @@ TEST(Tqt, RoundsTiesAsItsTypeSays) {
                         at::tensor({-2.0F, 0.0F, 0.0F, 2.0F, 2.0F, -2.0F})));
   EXPECT_TRUE(at::equal(with_threshold("int4 symmetric tensor", 3, Role::kActivation)(ties),
                         at::tensor({-1.0F, 0.0F, 0.0F, 2.0F, 2.0F, -2.0F})));
-  EXPECT_THROW(with_threshold("int4 tensor", 3, Role::kWeight, Options({{"type", "bias"}})), Error);
+  EXPECT_ERROR(with_threshold("int4 tensor", 3, Role::kWeight, Options({{"type", "bias"}})),
+               "unknown type of TQT 'bias'");
 }
 
 TEST(Tqt, RoundsTiesAsItsRoundingSays) {
@@ -55,7 +57,8 @@ TEST(Tqt, RoundsTiesAsItsRoundingSays) {
     for (const Role role : {Role::kWeight, Role::kActivation})
       EXPECT_TRUE(at::equal(with_threshold("int4 tensor", 3, role, Options({{"rounding", rounding}}))(ties), expected))
           << rounding;
-  EXPECT_THROW(with_threshold("int4 tensor", 3, Role::kWeight, Options({{"rounding", "half"}})), Error);
+  EXPECT_ERROR(with_threshold("int4 tensor", 3, Role::kWeight, Options({{"rounding", "half"}})),
+               "unknown rule of rounding 'half'", "half_up");
 }
 
 // What the straight-through rule differentiates, with the rounding offsets of x/s and of log2 t frozen: s = 2^(t +
@@ -96,7 +99,9 @@ TEST(Tqt, KeepsToTheSmallestStepOfTheTarget) {
   EXPECT_EQ(y.item<float>(), 0.125F);
 }
 
-TEST(Tqt, RefusesAnAffineScheme) { EXPECT_THROW(make_fake_quant(spec_of("tqt", "uint8 affine tensor")), Error); }
+TEST(Tqt, RefusesAnAffineScheme) {
+  EXPECT_ERROR(make_fake_quant(spec_of("tqt", "uint8 affine tensor")), "'tqt'", "needs a symmetric scheme");
+}
 
 }  // namespace
 }  // namespace quench

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "quench/error.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -22,39 +23,40 @@ TEST(TorchScriptBounds, TakesWhatPyTorchWrites) {
 }
 
 TEST(TorchScriptBounds, RefusesWhatWouldTakeMemory) {
-  EXPECT_THROW(check_pickle_bounds("\x80\x02Nr\xff\xff\xff\x7f."sv), Error) << "place 2^31 - 1 of the memo";
-  EXPECT_THROW(check_pickle_bounds("\x80\x02X\xff\xff\xff\x7f"
+  EXPECT_ERROR(check_pickle_bounds("\x80\x02Nr\xff\xff\xff\x7f."sv), "place 2147483647 of the memo");
+  EXPECT_ERROR(check_pickle_bounds("\x80\x02X\xff\xff\xff\x7f"
                                    "a."sv),
-               Error)
+               "ends too early", "2147483647 bytes wanted")
       << "a text of 2 GB";
-  EXPECT_THROW(check_pickle_bounds("\x80\x02\x8d\xff\xff\xff\xff\xff\xff\xff\xff"
+  EXPECT_ERROR(check_pickle_bounds("\x80\x02\x8d\xff\xff\xff\xff\xff\xff\xff\xff"
                                    "a."sv),
-               Error);
+               "ends too early", "18446744073709551615 bytes wanted");
 }
 
 TEST(TorchScriptBounds, RefusesWhatIsNotWhole) {
-  EXPECT_THROW(check_pickle_bounds(""sv), Error);
-  EXPECT_THROW(check_pickle_bounds("\x80\x02N"sv), Error) << "no end";
-  EXPECT_THROW(check_pickle_bounds("\x80\x02J\x01"sv), Error) << "half a number";
-  EXPECT_THROW(check_pickle_bounds("\x80\x02"
+  EXPECT_ERROR(check_pickle_bounds(""sv), "ends too early", "end mark");
+  EXPECT_ERROR(check_pickle_bounds("\x80\x02N"sv), "ends too early", "end mark");
+  EXPECT_ERROR(check_pickle_bounds("\x80\x02J\x01"sv), "4 bytes wanted", "1 left") << "half a number";
+  EXPECT_ERROR(check_pickle_bounds("\x80\x02"
                                    "c__torch__\nNet"sv),
-               Error)
+               "a name at byte 13", "no end")
       << "half a name";
-  EXPECT_THROW(check_pickle_bounds("\x80\x02i."sv), Error) << "an opcode that makes an object";
+  EXPECT_ERROR(check_pickle_bounds("\x80\x02i."sv), "opcode 105 at byte 2", "none that torch.jit.save writes")
+      << "an opcode that makes an object";
 }
 
 TEST(TorchScriptBounds, RefusesDeepPrograms) {
   const std::string deep(250, '('), shallow(100, '(');
-  EXPECT_THROW(check_program_depth("x = " + deep), Error);
-  EXPECT_THROW(check_program_depth("x = " + std::string(250, '-') + "1"), Error);
+  EXPECT_ERROR(check_program_depth("x = " + deep), "nested more than 200 deep");
+  EXPECT_ERROR(check_program_depth("x = " + std::string(250, '-') + "1"), "nested more than 200 deep");
   std::string nots = "x = ";
   for (int i = 0; i < 250; ++i) nots += "not ";
-  EXPECT_THROW(check_program_depth(nots + "y"), Error);
-  EXPECT_THROW(check_program_depth(std::string(500, ' ') + "x = 1"), Error);
+  EXPECT_ERROR(check_program_depth(nots + "y"), "nested more than 200 deep");
+  EXPECT_ERROR(check_program_depth(std::string(500, ' ') + "x = 1"), "nested more than 200 deep");
   for (const char* link : {"+x", " ** x", ".T", " and x", " if y else x"}) {
     std::string chain = "x = x", statements;
     for (int i = 0; i < 1100; ++i) chain += link;
-    EXPECT_THROW(check_program_depth(chain), Error) << link;
+    EXPECT_ERROR(check_program_depth(chain), "more than 1000 operators") << link;
     for (int i = 0; i < 1100; ++i) statements += concat("x = x", link, "\n");
     EXPECT_NO_THROW(check_program_depth(statements)) << link;
   }

@@ -7,6 +7,7 @@
 #include "kernels/affine.h"
 #include "kernels/learned.h"
 #include "quench/error.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -168,11 +169,11 @@ TEST(PlainKernels, MistakesAreNamed) {
   };
   EXPECT_EQ(text_of(three), "the scale has 3 entries; the scheme wants 1 or 5");
   EXPECT_EQ(text_of(on_double), "the scale must be float32");
-  EXPECT_THROW(dsq_backward(c.dy, c.x, c.args(), 1.0), Error);
-  EXPECT_THROW(qdrop_forward(c.x, c.args(), 1.5, {}), Error);
-  EXPECT_THROW(lsq_backward(c.dy.flatten(), c.x, c.args(), *std::make_unique<at::Tensor>(),
+  EXPECT_ERROR(dsq_backward(c.dy, c.x, c.args(), 1.0), "alpha must lie between 0 and 1");
+  EXPECT_ERROR(qdrop_forward(c.x, c.args(), 1.5, {}), "probability of QDrop", "not 1.5");
+  EXPECT_ERROR(lsq_backward(c.dy.flatten(), c.x, c.args(), *std::make_unique<at::Tensor>(),
                             *std::make_unique<at::Tensor>(), *std::make_unique<at::Tensor>()),
-               Error);
+               concat("must have one shape, not ", c.x.sizes()));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "kernels/layouts.h"
 #include "kernels/statistics.h"
 #include "quench/error.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -139,7 +140,7 @@ TEST(SearchRangeOf, ACandidateWithoutAFiniteScaleNeverWins) {
   for (const auto function : {search_range, search_range_ref}) {
     const RangeSearch none = function(x, one);
     EXPECT_EQ(none.max, one.max);  // what was observed, for which the scale rule has an error
-    EXPECT_THROW(qparams_of_range(scheme, none.min, none.max), Error);
+    EXPECT_ERROR(qparams_of_range(scheme, none.min, none.max), "the range is", "scale does not fit float32");
   }
 }
 
@@ -158,10 +159,11 @@ TEST(SearchRangeOf, Fp8IsSearchedToo) {
 
 TEST(SearchRangeOf, RefusesWhatMakesNoSense) {
   const at::Tensor x = at::randn({8});
-  EXPECT_THROW(search_range(x, {QScheme(), {0.0F, 1.0F}, {0.0F, 1.0F}, 2.0, 95}), Error);
-  EXPECT_THROW(search_range(x, {QScheme(), {0.0F}, {1.0F}, 0.0, 95}), Error);
-  EXPECT_THROW(search_range(x, {QScheme(), {0.0F}, {1.0F}, 2.0, 0}), Error);
-  EXPECT_THROW(search_range(x, {QScheme::parse("log8"), {0.0F}, {1.0F}, 2.0, 95}), Error);
+  EXPECT_ERROR(search_range(x, {QScheme(), {0.0F, 1.0F}, {0.0F, 1.0F}, 2.0, 95}), "1 entries", "2 minima");
+  EXPECT_ERROR(search_range(x, {QScheme(), {0.0F}, {1.0F}, 0.0, 95}), "power of the error", "not 0");
+  EXPECT_ERROR(search_range(x, {QScheme(), {0.0F}, {1.0F}, 2.0, 0}), "1 to 100 candidates", "not 0");
+  EXPECT_ERROR(search_range(x, {QScheme::parse("log8"), {0.0F}, {1.0F}, 2.0, 95}), "'log8 tensor'",
+               "cannot be searched");
 }
 
 // The integral of the error over a bin, by brute force: 400 points in each.

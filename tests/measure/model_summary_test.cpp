@@ -5,6 +5,7 @@
 
 #include "quench/error.h"
 #include "quench/op.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -54,7 +55,8 @@ TEST(Summarize, ChoosesSizesThatFit) {
   EXPECT_EQ(summary.dims.at("H"), 4);
   EXPECT_EQ(summary.macs, 2 * 2 * 4 * 27);
   EXPECT_EQ(summarize(graph, {{"W", 6}}).macs, 2 * 4 * 4 * 27);
-  EXPECT_THROW(summarize(graph, {{"W", 2}}), Error) << "what was given does not fit, whatever the others are";
+  EXPECT_ERROR(summarize(graph, {{"W", 2}}), "'conv'", "window of 3 does not fit into 2", "W = 2")
+      << "what was given does not fit, whatever the others are";
 }
 
 TEST(Summarize, ShowsModelsWithUnknownOperators) {

@@ -8,6 +8,7 @@
 
 #include "observers/observing.h"
 #include "quench/error.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -143,7 +144,7 @@ TEST_P(EveryObserver, RefusesNaNAndInfinity) {
 }
 
 TEST_P(EveryObserver, RefusesIntegerData) {
-  EXPECT_THROW(make("int8 symmetric tensor")->observe(at::ones({3}, at::kInt)), Error);
+  EXPECT_ERROR(make("int8 symmetric tensor")->observe(at::ones({3}, at::kInt)), "floating-point data", "not Int");
 }
 
 // D20: all state is restored, with its shape, and gives the same bits; also where the observation goes on.
@@ -178,7 +179,7 @@ TEST_P(EveryObserver, RefusesAStateThatDoesNotFit) {
   for (const auto& [name, tensor] : observer->state()) {
     std::map<std::string, at::Tensor> state = observer->state();
     state.erase(name);
-    EXPECT_THROW(make("int8 symmetric tensor")->load(state), Error) << name;
+    EXPECT_ERROR(make("int8 symmetric tensor")->load(state), concat("no entry '", name, "'"), GetParam()) << name;
   }
 }
 
@@ -187,26 +188,30 @@ TEST_P(EveryObserver, RefusesAStateThatLies) {
   for (const std::string& text : schemes()) {
     const std::unique_ptr<Observer> observer = make(text), other = make(text);
     observer->observe(batches_of(1)[0]);
-    const auto refuses = [&](const std::string& name, const at::Tensor& tensor) {
+    const auto refuses = [&](const std::string& name, const at::Tensor& tensor, const char* part) {
       std::map<std::string, at::Tensor> state = observer->state();
       if (!state.contains(name)) return;
       state[name] = tensor;
-      EXPECT_THROW(other->load(state), Error) << text << " " << name;
+      EXPECT_ERROR(other->load(state), part, GetParam()) << text << " " << name;
       EXPECT_FALSE(other->seen());
     };
-    refuses("batches", at::full({}, -1, at::kLong));
-    refuses("batches", at::full({}, std::numeric_limits<std::int64_t>::max(), at::kLong));
-    refuses("batches", at::empty({0}, at::kLong));
-    refuses("shape", at::tensor({-1, -1}, at::kLong));
-    refuses("shape", at::tensor({std::int64_t{1} << 62, std::int64_t{1} << 62}, at::kLong));
-    for (const char* name : {"min", "low", "counts"}) {
+    refuses("batches", at::full({}, -1, at::kLong), "'batches' must be one count");
+    refuses("batches", at::full({}, std::numeric_limits<std::int64_t>::max(), at::kLong),
+            "'batches' must be one count");
+    refuses("batches", at::empty({0}, at::kLong), "'batches' must be one count");
+    refuses("shape", at::tensor({-1, -1}, at::kLong), "scales of the shape [-1 x -1]");
+    refuses("shape", at::tensor({std::int64_t{1} << 62, std::int64_t{1} << 62}, at::kLong),
+            "scales of the shape [4611686018427387904");
+    for (const auto& [name, part] : {std::pair{"min", "a range is nan"}, std::pair{"low", "a range is nan"},
+                                     std::pair{"counts", "'counts' holds nan"}}) {
       std::map<std::string, at::Tensor> state = observer->state();
-      if (state.contains(name)) refuses(name, at::full_like(state[name], std::nan("")));
+      if (state.contains(name)) refuses(name, at::full_like(state[name], std::nan("")), part);
     }
     std::map<std::string, at::Tensor> half = observer->state();
-    half.erase(half.rbegin()->first == "shape" ? "min" : half.rbegin()->first);
+    const std::string last = half.rbegin()->first == "shape" ? "min" : half.rbegin()->first;
+    half.erase(last);
     if (half.size() < observer->state().size()) {
-      EXPECT_THROW(other->load(half), Error);
+      EXPECT_ERROR(other->load(half), concat("no entry '", last, "'"));
     }
     other->observe(batches_of(1)[0]);
     EXPECT_EQ(other->qparams(), observer->qparams()) << text;
@@ -318,7 +323,8 @@ TEST_P(EveryObserver, ChannelsOfActivationsAreOnTheirAxis) {
 }
 
 TEST_P(EveryObserver, RefusesUnknownOptions) {
-  EXPECT_THROW(observer_of(GetParam(), "int8 symmetric tensor", {{"no_such_option", 1.0}}), Error);
+  EXPECT_ERROR(observer_of(GetParam(), "int8 symmetric tensor", {{"no_such_option", 1.0}}),
+               "unknown option of observer", GetParam(), "'no_such_option'");
 }
 
 // What does not say that it goes by batches depends on the set of values alone, whatever batches it comes in and in

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "quench/error.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -24,9 +25,9 @@ TEST(Bias, IsRoundedInStepsOfTheProduct) {
 }
 
 TEST(Bias, MustFit) {
-  EXPECT_THROW(quantize_bias({1.0F}, 1e-5F, {1e-6F}), Error);
-  EXPECT_THROW(quantize_bias({NAN}, 1.0F, {1.0F}), Error);
-  EXPECT_THROW(quantize_bias({1.0F, 2.0F, 3.0F}, 1.0F, {1.0F, 1.0F}), Error);
+  EXPECT_ERROR(quantize_bias({1.0F}, 1e-5F, {1e-6F}), "bias 1 of channel 0", "does not fit int32");
+  EXPECT_ERROR(quantize_bias({NAN}, 1.0F, {1.0F}), "bias of channel 0 is nan");
+  EXPECT_ERROR(quantize_bias({1.0F, 2.0F, 3.0F}, 1.0F, {1.0F, 1.0F}), "3 biases", "2 scales");
 }
 
 TEST(Bias, RaisesTheScaleOfChannelsWhereItDoesNotFit) {

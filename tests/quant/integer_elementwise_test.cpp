@@ -4,6 +4,7 @@
 
 #include "quant/integer_cases.h"
 #include "quench/error.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -144,8 +145,8 @@ TEST(IntegerPad, PadsWithTheZeroPoint) {
   const at::Tensor padded = integer_pad({codes, kB}, {1, 0, 0, 2});
   EXPECT_TRUE(padded.equal(at::tensor({33, 33, 33, 33, 1, 2, 33, 33, 3, 4, 33, 33}).view({3, 4}).to(at::kByte)));
   EXPECT_EQ(integer_pad({codes, kB}, {1, 0, 0, 0}, 0.1F)[0][0].item<int>(), 36);
-  EXPECT_THROW(integer_pad({codes, kB}, {1, 0, -1, 0}), Error);
-  EXPECT_THROW(integer_pad({codes, kB}, {1, 0}), Error);
+  EXPECT_ERROR(integer_pad({codes, kB}, {1, 0, -1, 0}), "pads of axis 0", "must not be negative");
+  EXPECT_ERROR(integer_pad({codes, kB}, {1, 0}), "needs 4 pads, not 2");
 }
 
 // Ops that only move codes: the same codes, the same type, the same values.
@@ -161,8 +162,9 @@ TEST(IntegerCodes, PassThroughOpsThatMoveThem) {
 TEST(IntegerMul, NamesTheBoundWhenAProductOverflows) {
   const QType wide = type_of("uint16 symmetric tensor", 1.0F);
   const at::Tensor codes = store_codes(at::full({1}, 65535, at::kLong), wide.scheme);
-  EXPECT_THROW(integer_mul({codes, wide}, {codes, wide}, {wide, {}, {}}), Error);
-  EXPECT_THROW(integer_add({codes, wide}, {codes, wide}, {wide, {Requantize::kTflite}, {}}), Error);
+  EXPECT_ERROR(integer_mul({codes, wide}, {codes, wide}, {wide, {}, {}}), "4294836225", "overflows int32");
+  EXPECT_ERROR(integer_add({codes, wide}, {codes, wide}, {wide, {Requantize::kTflite}, {}}), "tflite rule of Add",
+               "8-bit codes");
   EXPECT_EQ(integer_add({codes, wide}, {codes, wide}, {wide, {}, {}}).to(at::kInt).item<int>(), 65535);
 }
 
@@ -171,13 +173,16 @@ TEST(IntegerOps, RefuseScalesThatAreNone) {
   const QType good = type_of("uint8 affine tensor", 1.0F), weight = type_of("int8 channel:0", 1.0F);
   for (const float scale : {0.0F, -1.0F, NAN, INFINITY}) {
     const QType bad = type_of("uint8 affine tensor", scale), bad_weight = type_of("int8 channel:0", scale);
-    EXPECT_THROW(integer_requantize({codes, bad}, {good, {}, {}}), Error);
-    EXPECT_THROW(integer_requantize({codes, good}, {bad, {}, {}}), Error);
-    EXPECT_THROW(integer_add({codes, good}, {codes, bad}, {good, {}, {}}), Error);
-    EXPECT_THROW(integer_max_pool({codes, bad}, {{2, 2}, {}}), Error);
-    EXPECT_THROW(integer_clip({codes, bad}, {}), Error);
-    EXPECT_THROW(integer_conv({codes, good}, {w, bad_weight}, {}, {}, 1, {good, {}, {}}), Error);
-    EXPECT_THROW(integer_conv({codes, bad}, {w, weight}, {}, {}, 1, {good, {}, {}}), Error);
+    EXPECT_ERROR(integer_requantize({codes, bad}, {good, {}, {}}), "scale must be positive", concat("not ", scale));
+    EXPECT_ERROR(integer_requantize({codes, good}, {bad, {}, {}}), "scale must be positive", concat("not ", scale));
+    EXPECT_ERROR(integer_add({codes, good}, {codes, bad}, {good, {}, {}}), "scale must be positive",
+                 concat("not ", scale));
+    EXPECT_ERROR(integer_max_pool({codes, bad}, {{2, 2}, {}}), "scale must be positive", concat("not ", scale));
+    EXPECT_ERROR(integer_clip({codes, bad}, {}), "scale must be positive", concat("not ", scale));
+    EXPECT_ERROR(integer_conv({codes, good}, {w, bad_weight}, {}, {}, 1, {good, {}, {}}), "scale must be positive",
+                 concat("not ", scale));
+    EXPECT_ERROR(integer_conv({codes, bad}, {w, weight}, {}, {}, 1, {good, {}, {}}), "scale must be positive",
+                 concat("not ", scale));
   }
   EXPECT_NO_THROW(integer_conv({codes, good}, {w, weight}, {}, {}, 1, {good, {}, {}}));
 }

@@ -2,6 +2,7 @@
 
 #include "quant/integer_cases.h"
 #include "quench/error.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -50,10 +51,12 @@ TEST(IntegerMatMul, TakesBatches) {
 TEST(IntegerMatMul, SaysWhatIsWrong) {
   const QType a = type_of("int8 tensor", 0.02F), rows = channel_type("int8 channel:0", 4, 0.01F);
   const at::Tensor aq = at::zeros({3, 4}, at::kChar), bq = at::zeros({4, 5}, at::kChar);
-  EXPECT_THROW(integer_matmul({aq, a}, {bq, rows}, {}, {a, {}, {}}), Error);
-  EXPECT_THROW(integer_gemm({aq, a}, {bq, rows}, {}, {}, {a, {}, {}}), Error);
-  EXPECT_THROW(integer_matmul({aq[0], a}, {bq, a}, {}, {a, {}, {}}), Error);
-  EXPECT_THROW(integer_matmul({at::full({3, 4}, 300, at::kInt), a}, {bq, a}, {}, {a, {}, {}}), Error);
+  EXPECT_ERROR(integer_matmul({aq, a}, {bq, rows}, {}, {a, {}, {}}), "'int8 symmetric channel:0'", "must have axis 1");
+  EXPECT_ERROR(integer_gemm({aq, a}, {bq, rows}, {}, {}, {a, {}, {}}), "'int8 symmetric channel:0'",
+               "must have axis 1");
+  EXPECT_ERROR(integer_matmul({aq[0], a}, {bq, a}, {}, {a, {}, {}}), "matrices, not ranks 1 and 2");
+  EXPECT_ERROR(integer_matmul({at::full({3, 4}, 300, at::kInt), a}, {bq, a}, {}, {a, {}, {}}), "codes from 300",
+               "'int8 symmetric tensor'");
 }
 
 }  // namespace

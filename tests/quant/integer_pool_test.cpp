@@ -4,6 +4,7 @@
 
 #include "quant/integer_cases.h"
 #include "quench/error.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -115,9 +116,10 @@ TEST(IntegerAveragePool, TakesOneAndThreeDimensions) {
 
 TEST(IntegerPool, SaysWhatIsWrong) {
   const at::Tensor codes = random_x({1, 1, 4, 4});
-  EXPECT_THROW(integer_max_pool({codes, kX}, {{3}, {}}), Error);
-  EXPECT_THROW(integer_max_pool({codes, kX}, {{5, 5}, {}}), Error);
-  EXPECT_THROW(integer_average_pool({codes, kX}, {{1, 1}, {{}, {1, 1, 1, 1}, {}}}, {kX, {}, {}}), Error);
+  EXPECT_ERROR(integer_max_pool({codes, kX}, {{3}, {}}), "rank 4 and 1 kernel sizes");
+  EXPECT_ERROR(integer_max_pool({codes, kX}, {{5, 5}, {}}), "window of 5 does not fit into 4");
+  EXPECT_ERROR(integer_average_pool({codes, kX}, {{1, 1}, {{}, {1, 1, 1, 1}, {}}}, {kX, {}, {}}),
+               "window lies in the padding");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "quench/error.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -121,11 +122,16 @@ TEST(Reference, QuantizesLogarithmically) {
 }
 
 TEST(Reference, SaysWhatIsWrong) {
-  EXPECT_THROW(quantize_reference(at::zeros({3, 2}), type_of("int8 channel:0", {1.0F, 1.0F}, {0, 0})), Error);
-  EXPECT_THROW(quantize_reference(at::zeros({2}), type_of("int8 tensor", {0.0F}, {0})), Error);
-  EXPECT_THROW(quantize_reference(at::zeros({2}), type_of("int8 tensor", {NAN}, {0})), Error);
-  EXPECT_THROW(dequantize_reference(at::zeros({2}), type_of("e5m2 tensor", {1.0F}, {0})), Error);
-  EXPECT_THROW(store_codes(at::full({2}, 8, at::kInt), QScheme::parse("int4 tensor")), Error);
+  EXPECT_ERROR(quantize_reference(at::zeros({3, 2}), type_of("int8 channel:0", {1.0F, 1.0F}, {0, 0})),
+               "'int8 symmetric channel:0'", "needs 3 scales");
+  EXPECT_ERROR(quantize_reference(at::zeros({2}), type_of("int8 tensor", {0.0F}, {0})), "scale must be positive",
+               "not 0");
+  EXPECT_ERROR(quantize_reference(at::zeros({2}), type_of("int8 tensor", {NAN}, {0})), "scale must be positive",
+               "not nan");
+  EXPECT_ERROR(dequantize_reference(at::zeros({2}), type_of("e5m2 tensor", {1.0F}, {0})), "'e5m2 tensor'",
+               "cannot be of type Float");
+  EXPECT_ERROR(store_codes(at::full({2}, 8, at::kInt), QScheme::parse("int4 tensor")), "codes from 8",
+               "'int4 symmetric tensor'");
 }
 
 }  // namespace

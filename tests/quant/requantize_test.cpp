@@ -7,6 +7,7 @@
 
 #include "quant/integer_cases.h"
 #include "quench/error.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -47,10 +48,10 @@ TEST(FixedPoint, TakesTinyForZeroAndRefusesHuge) {
   EXPECT_EQ(fixed_point(std::ldexp(0.99, -32)).mantissa, 0);
   EXPECT_EQ(fixed_point(1e-300).mantissa, 0);
   EXPECT_NE(fixed_point(std::ldexp(1.0, -32)).mantissa, 0);
-  EXPECT_THROW(fixed_point(std::ldexp(1.0, 30)), Error);
-  EXPECT_THROW(fixed_point(-1.0), Error);
-  EXPECT_THROW(fixed_point(std::nan("")), Error);
-  EXPECT_THROW(fixed_point(0.5, 32), Error);
+  EXPECT_ERROR(fixed_point(std::ldexp(1.0, 30)), "too large for fixed point");
+  EXPECT_ERROR(fixed_point(-1.0), "multiplier", "not negative, not -1");
+  EXPECT_ERROR(fixed_point(std::nan("")), "multiplier", "finite", "not nan");
+  EXPECT_ERROR(fixed_point(0.5, 32), "2 to 31 bits, not 32");
 }
 
 OutputCodes codes_of(std::int32_t zero_point, std::int32_t low = -128, std::int32_t high = 127) {
@@ -193,7 +194,7 @@ TEST(OutputCodes, ClipAsTheValuesWouldBe) {
   EXPECT_EQ(output_codes(type, {}).low, 0);
   EXPECT_EQ(output_codes(type, {}).high, 255);
   EXPECT_EQ(output_codes(type, {}, {-100.0F, 100.0F}).high, 255);
-  EXPECT_THROW(output_codes(type, {}, {3.0F, 1.0F}), Error);
+  EXPECT_ERROR(output_codes(type, {}, {3.0F, 1.0F}), "clip to 3 ... 1", "lower bound");
 }
 
 TEST(OutputCodes, AwayKeepsTheLeastCodeOut) {
@@ -204,28 +205,31 @@ TEST(OutputCodes, AwayKeepsTheLeastCodeOut) {
 }
 
 TEST(OutputCodes, ArePerTensorIntegers) {
-  EXPECT_THROW(output_codes({QScheme::parse("int8 channel:0"), {{1.0F}, {0}}}, {}), Error);
-  EXPECT_THROW(output_codes({QScheme::parse("e4m3fn tensor"), {{1.0F}, {0}}}, {}), Error);
+  EXPECT_ERROR(output_codes({QScheme::parse("int8 channel:0"), {{1.0F}, {0}}}, {}), "'int8 symmetric channel:0'",
+               "per tensor");
+  EXPECT_ERROR(output_codes({QScheme::parse("e4m3fn tensor"), {{1.0F}, {0}}}, {}), "'e4m3fn tensor'", "integer scheme");
 }
 
 TEST(OutputCodes, NeedAPositiveFiniteScaleAndAClipOfNumbers) {
   const QScheme scheme = QScheme::parse("int8 tensor");
   for (const float scale : {0.0F, -1.0F, NAN, INFINITY})
-    EXPECT_THROW(output_codes({scheme, {{scale}, {0}}}, {}), Error);
-  EXPECT_THROW(output_codes({scheme, {{1.0F}, {0}}}, {}, {NAN, 1.0F}), Error);
-  EXPECT_THROW(output_codes({scheme, {{1.0F}, {0}}}, {}, {0.0F, NAN}), Error);
+    EXPECT_ERROR(output_codes({scheme, {{scale}, {0}}}, {}), "scale must be positive", concat("not ", scale));
+  EXPECT_ERROR(output_codes({scheme, {{1.0F}, {0}}}, {}, {NAN, 1.0F}), "clip to nan ... 1", "must be numbers");
+  EXPECT_ERROR(output_codes({scheme, {{1.0F}, {0}}}, {}, {0.0F, NAN}), "clip to 0 ... nan", "must be numbers");
 }
 
 // 0 * inf is no number of steps.
 TEST(Requantize, RefusesAMultiplierThatOverflows) {
   for (const Requantize rule : kAllRules)
-    EXPECT_THROW(Requantizer({rule}, {1e30F, {1e30F}, 1}, codes_of(0)), Error) << name_of(rule);
+    EXPECT_ERROR(Requantizer({rule}, {1e30F, {1e30F}, 1}, codes_of(0)), "multiplier 1e+30 * 1e+30",
+                 "does not fit float32")
+        << name_of(rule);
   EXPECT_EQ(codes_of(3).nearest(NAN), 3);
 }
 
 TEST(Requantize, NamesAreReadBack) {
   for (const Requantize rule : kAllRules) EXPECT_EQ(requantize_from_name(name_of(rule)), rule);
-  EXPECT_THROW(requantize_from_name("mlass"), Error);
+  EXPECT_ERROR(requantize_from_name("mlass"), "requantization 'mlass'", "did you mean 'mlas'");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "quench/error.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -54,7 +55,7 @@ TEST(Rounding, TensorsAreRoundedAsTheirElements) {
 
 TEST(Rounding, NamesAreReadBack) {
   for (const Rounding rule : kAll) EXPECT_EQ(rounding_from_name(name_of(rule)), rule);
-  EXPECT_THROW(rounding_from_name("half"), Error);
+  EXPECT_ERROR(rounding_from_name("half"), "unknown rule of rounding 'half'", "half_up");
 }
 
 // Codes of what no code is: defined, and the sum of step and zero point is an int.

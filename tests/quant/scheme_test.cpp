@@ -2,6 +2,7 @@
 
 #include "quench/error.h"
 #include "quench/quant.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -57,37 +58,39 @@ TEST(QScheme, SaysWhatIsWrong) {
 }
 
 TEST(QScheme, SaysWhatIsWrongInItsText) {
-  EXPECT_THROW(QScheme::parse(""), Error);
-  EXPECT_THROW(QScheme::parse("float8"), Error);
-  EXPECT_THROW(QScheme::parse("int8 symetric"), Error);
-  EXPECT_THROW(QScheme::parse("int8x"), Error);
-  EXPECT_THROW(QScheme::parse("int99999999999999999999"), Error);
-  EXPECT_THROW(QScheme::parse("int8 channel:z"), Error);
+  EXPECT_ERROR(QScheme::parse(""), "scheme ''", "must begin with intN");
+  EXPECT_ERROR(QScheme::parse("float8"), "'float8'", "must begin with intN");
+  EXPECT_ERROR(QScheme::parse("int8 symetric"), "'symetric'", "did you mean 'symmetric'");
+  EXPECT_ERROR(QScheme::parse("int8x"), "'8x'", "not a number");
+  EXPECT_ERROR(QScheme::parse("int99999999999999999999"), "'99999999999999999999'", "out of range");
+  EXPECT_ERROR(QScheme::parse("int8 channel:z"), "'z'", "not a number");
 }
 
 TEST(QScheme, ReadsNothingIntoItsText) {
-  for (const char* text : {"int8 channel:4294967296",
-                           "int8 channel:-2147483649",
-                           "int8 channel:",
-                           "int8 channel:0:4",
-                           "int8 channel:0:0",
-                           "int4 group:1:",
-                           "int4 group:1:32:2",
-                           "int4 group:1:32:",
-                           "int4 group",
-                           "int8 tensor:3",
-                           "int8 tensor:0",
-                           "int8 tensor:",
-                           "int8 symmetric:1",
-                           "int8 narrow:1",
-                           "int8 symmetric affine",
-                           "int8 affine affine",
-                           "int8 channel:0 tensor",
-                           "int8 tensor tensor",
-                           "int8 narrow narrow",
-                           "int8 pot pot",
-                           "int8 int8"})
-    EXPECT_THROW(QScheme::parse(text), Error) << text;
+  const std::pair<const char*, const char*> rows[] = {
+      {"int8 channel:4294967296", "axis 4294967296"},
+      {"int8 channel:-2147483649", "axis -2147483649"},
+      {"int8 channel:", "lacks a number"},
+      {"int8 channel:0:4", "only 'group' has a group size"},
+      {"int8 channel:0:0", "only 'group' has a group size"},
+      {"int4 group:1:", "lacks a number"},
+      {"int4 group:1:32:2", "'32:2'"},
+      {"int4 group:1:32:", "lacks a number"},
+      {"int4 group", "needs a positive group size"},
+      {"int8 tensor:3", "has no axis"},
+      {"int8 tensor:0", "has no axis"},
+      {"int8 tensor:", "lacks a number"},
+      {"int8 symmetric:1", "takes no number"},
+      {"int8 narrow:1", "takes no number"},
+      {"int8 symmetric affine", "symmetric or affine twice"},
+      {"int8 affine affine", "symmetric or affine twice"},
+      {"int8 channel:0 tensor", "granularity twice"},
+      {"int8 tensor tensor", "granularity twice"},
+      {"int8 narrow narrow", "narrow twice"},
+      {"int8 pot pot", "pot twice"},
+      {"int8 int8", "unknown word of a scheme 'int8'"},
+  };
+  for (const auto& [text, part] : rows) EXPECT_ERROR(QScheme::parse(text), part) << text;
 }
 
 TEST(QScheme, IsThatOfItsText) {
@@ -104,8 +107,8 @@ TEST(QScheme, GivesTheShapeOfItsScales) {
   EXPECT_EQ(QScheme::parse("int8 tensor").scale_shape({4, 6}), Sizes({}));
   EXPECT_EQ(QScheme::parse("int8 channel:-1").scale_shape({4, 6}), Sizes({6}));
   EXPECT_EQ(QScheme::parse("int4 group:1:3").scale_shape({4, 6, 5}), Sizes({4, 2, 5}));
-  EXPECT_THROW(QScheme::parse("int4 group:1:4").scale_shape({4, 6}), Error);
-  EXPECT_THROW(QScheme::parse("int8 channel:2").scale_shape({4, 6}), Error);
+  EXPECT_ERROR(QScheme::parse("int4 group:1:4").scale_shape({4, 6}), "6 elements", "group size");
+  EXPECT_ERROR(QScheme::parse("int8 channel:2").scale_shape({4, 6}), "axis 2", "out of range for rank 2");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "quench/error.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -29,7 +30,7 @@ TEST(Stages, StopsAfterAStageThatIsLeftOut) {
   EXPECT_TRUE(stages.ended());
   EXPECT_TRUE(comes_after("evaluate", "correct_biases"));
   EXPECT_FALSE(comes_after("plan", "plan"));
-  EXPECT_THROW(check_stage("equalise_all"), Error);
+  EXPECT_ERROR(check_stage("equalise_all"), "unknown stage 'equalise_all'", "equalize");
 }
 
 // 64 MB written and freed: the peak of that stage holds them, the next one's does not have to.

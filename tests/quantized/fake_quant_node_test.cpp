@@ -9,6 +9,7 @@
 #include "quench/import.h"
 #include "quench/op.h"
 #include "quench/pass.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -127,7 +128,7 @@ TEST(FakeQuantNode, FeedsTheObserverOfTheExecutor) {
   set_fake_quant_flags(node, {.observe = true, .quantize = true});  // as a moving average in training
   executor.run({x});
   EXPECT_EQ(fake_quant_tensors(node).scale().item<float>(), observer->qparams().scale[0]);
-  EXPECT_THROW(executor.set_observer("no such node", observer.get()), Error);
+  EXPECT_ERROR(executor.set_observer("no such node", observer.get()), "no node 'no such node'");
 }
 
 TEST(FakeQuantNode, SaysWhatIsWrongWithIt) {
@@ -182,7 +183,8 @@ TEST(FakeQuantNode, WantsConstantsForItsState) {
   Node& node = *graph.find_node("relu.fq");
   graph.set_input(node, 1, &graph.add_input("scale", TypeInfo::tensor(DType::kFloat, Dims{})));
   Executor executor(graph);
-  EXPECT_THROW(executor.run({RtValue(sample({1, 3, 8, 8})), RtValue(at::ones({}))}), Error);
+  EXPECT_ERROR(executor.run({RtValue(sample({1, 3, 8, 8})), RtValue(at::ones({}))}), "'relu.fq'",
+               "input 1 must be a constant");
 }
 
 // What was frozen stays frozen, tensor by tensor; the weight too.
@@ -204,7 +206,7 @@ TEST(FakeQuantNode, OfAnUnknownAlgorithmCanBeRead) {
   Graph graph = quantized(spec_of("fixed", "uint8 symmetric tensor"));
   graph.find_node("relu.fq")->attrs["algorithm"] = std::string("mine");
   const Graph again = import_onnx_bytes(export_onnx_bytes(graph));
-  EXPECT_THROW(run(again, sample({1, 3, 8, 8})), Error);
+  EXPECT_ERROR(run(again, sample({1, 3, 8, 8})), "unknown fake quantizer 'mine'");
 }
 
 // Options come back as the numbers that they were.
@@ -221,15 +223,19 @@ TEST(FakeQuantNode, KeepsItsOptionsToTheBit) {
 TEST(InsertFakeQuant, LeavesTheGraphAloneWhenItRefuses) {
   Graph graph = quantized(spec_of("fixed", "uint8 symmetric tensor"));
   const std::string before = to_text(graph);
-  EXPECT_THROW(insert_fake_quant(graph, graph.value("relu"), spec_of("fixed", "uint8 symmetric tensor")), Error);
+  EXPECT_ERROR(insert_fake_quant(graph, graph.value("relu"), spec_of("fixed", "uint8 symmetric tensor")),
+               "'relu' has a quantizer already");
   EXPECT_EQ(to_text(graph), before);
 }
 
 TEST(InsertFakeQuant, RefusesWhatItCannotShape) {
   Graph graph = conv_relu();
-  EXPECT_THROW(insert_fake_quant(graph, graph.value("x"), spec_of("fixed", "int8 channel:0")), Error);
-  EXPECT_THROW(insert_fake_quant(graph, graph.value("x"), spec_of("fixed", "int8 channel:7")), Error);
-  EXPECT_THROW(insert_fake_quant(graph, graph.value("x"), spec_of("dorefa", "int8 tensor")), Error);
+  EXPECT_ERROR(insert_fake_quant(graph, graph.value("x"), spec_of("fixed", "int8 channel:0")), "dim 0 of 'x'",
+               "not a known number");
+  EXPECT_ERROR(insert_fake_quant(graph, graph.value("x"), spec_of("fixed", "int8 channel:7")), "axis 7",
+               "out of range for rank 4");
+  EXPECT_ERROR(insert_fake_quant(graph, graph.value("x"), spec_of("dorefa", "int8 tensor")), "'dorefa'",
+               "for weights only");
   graph.verify();
   EXPECT_EQ(graph.nodes().size(), 2U);
 }

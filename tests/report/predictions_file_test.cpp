@@ -6,6 +6,7 @@
 
 #include "quench/error.h"
 #include "quench/evaluate.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -51,7 +52,7 @@ TEST(PredictionsFile, SaysWhatIsWrongAndWhere) {
             "expected 7 fields between tabs, found 2\n  in line 2 of FILE");
   EXPECT_EQ(message_of("# quench predictions 1\n# x\n1\tn\tthree\t1\t1\t0\t0\n"),
             "'three' is not a number\n  in line 3 of FILE");
-  EXPECT_THROW(read_predictions("/no/such/file"), Error);
+  EXPECT_ERROR(read_predictions("/no/such/file"), "cannot read the predictions '/no/such/file'", "No such file");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "support/expect_error.h"
 #include "verify/deployed_demo.h"
 
 namespace quench {
@@ -106,7 +107,7 @@ TEST(DeployedFile, IsTheQdqModelOfAFolder) {
   EXPECT_TRUE(found[0].ends_with("demo_qdq.onnx"));
   EXPECT_EQ(deployed_files("any/file.onnx", "onnxruntime"), std::vector<std::string>{"any/file.onnx"});
   const TemporaryFolder empty;
-  EXPECT_THROW(deployed_files(empty.path(""), "onnxruntime"), Error);
+  EXPECT_ERROR(deployed_files(empty.path(""), "onnxruntime"), "no deployed model", "'onnxruntime'");
 }
 
 TEST(DeployedFile, WithoutQuantizersIsRefused) {

@@ -6,6 +6,7 @@
 
 #include "core/exit_code.h"
 #include "quench/export.h"
+#include "support/expect_error.h"
 #include "verify/wrong_runner.h"
 
 namespace quench {
@@ -69,7 +70,7 @@ TEST_F(SourceModel, AModelThatIsNoneOfItsIsRefused) {
   const DeployedDemo demo;
   VerifyOptions options;
   options.model = demo.beside("absent.quench.onnx");
-  EXPECT_THROW(demo.verify_on(4, options), Error);
+  EXPECT_ERROR(demo.verify_on(4, options), "absent.quench.onnx", "cannot be opened");
 }
 
 TEST_F(SourceModel, OpenVinosFakeQuantizeIsVerifiedToo) {

@@ -5,6 +5,7 @@
 
 #include "quench/error.h"
 #include "quench/state_dict.h"
+#include "support/expect_error.h"
 #include "zoo/torch_bytes.h"
 
 namespace quench {
@@ -141,15 +142,15 @@ TEST(TorchFile, RefusesWhatIsNoStateDict) {
 }
 
 TEST(TorchFile, RefusesAFileThatIsNotThere) {
-  EXPECT_THROW(read_state_dict("/nonexistent/weights.pt"), Error);
-  EXPECT_THROW(read_torch_file("/nonexistent/weights.pt"), Error);
+  EXPECT_ERROR(read_state_dict("/nonexistent/weights.pt"), "cannot open '/nonexistent/weights.pt'", "No such file");
+  EXPECT_ERROR(read_torch_file("/nonexistent/weights.pt"), "cannot open '/nonexistent/weights.pt'", "No such file");
 }
 
 TEST(TorchFile, EveryTruncationIsAnError) {
   const std::string bytes = torch_file(whole(dict({{"a", tensor(six(), 0, {2, 3}, {3, 1})}})));
   for (std::size_t length = 0; length < bytes.size(); length += 7) {
     const TempFile file(bytes.substr(0, length));
-    EXPECT_THROW(read_torch_file(file.path()), Error) << length;
+    EXPECT_ERROR(read_torch_file(file.path()), "zip archive", file.path()) << length;
   }
 }
 
