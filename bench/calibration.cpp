@@ -65,10 +65,10 @@ Graph import_one(const std::string& model, std::int64_t size) {
 
 std::string platform = "tensorrt";  // set once, by the kind of model
 
-Graph with_observer(const Graph& graph, const std::string& observer) {
+QuantizedModel with_observer(const Graph& graph, const std::string& observer) {
   QuantConfig config;
   config.activation.observer = observer;
-  return prepare_by_platform(graph, platform, config).graph;
+  return prepare_by_platform(graph, platform, config);
 }
 
 struct Float {
@@ -93,7 +93,8 @@ std::int64_t observed_elements(const Graph& graph, const Observing& observing, c
 }
 
 void time_one(const Graph& graph, const Float& plain, const std::string& observer, const at::Tensor& x, int rounds) {
-  Graph quantized = with_observer(graph, observer);
+  QuantizedModel model = with_observer(graph, observer);
+  Graph& quantized = model.graph;
   Observing observing(quantized);
   const double elements = static_cast<double>(observed_elements(quantized, observing, x.narrow(0, 0, 1)) * x.size(0));
   FloatRun network(quantized, observing, "cpu");
@@ -107,8 +108,8 @@ void time_one(const Graph& graph, const Float& plain, const std::string& observe
     excess.push_back((with - (before + after) / 2) / elements * 1e9);
   }
   const double scales = seconds_of([&] {
-    observing.observe_constants();
-    observing.take_over();
+    observing.observe_constants(quantized);
+    observing.take_over(quantized);
   });
   std::printf("%-14s %6.3f %6.3f %6.2f %9.0f\n", observer.c_str(), median(ratios), median(excess), scales,
               elements / static_cast<double>(x.size(0)));
@@ -128,7 +129,7 @@ double memory_of(const Graph& graph, const std::string& what, std::int64_t image
   const Noise data(images, size);
   forget_peak();
   if (what != "float") {
-    Graph quantized = with_observer(graph, what);
+    QuantizedModel quantized = with_observer(graph, what);
     CalibrationOptions options;
     options.batch = kBatch;
     calibrate(quantized, data, options);

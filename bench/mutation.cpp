@@ -19,11 +19,11 @@
 #include <sstream>
 
 #include "data/random_inputs.h"
+#include "measure/model_summary.h"
 #include "quench/error.h"
 #include "quench/executor.h"
 #include "quench/import.h"
 #include "quench/pass.h"
-#include "measure/model_summary.h"
 
 namespace {
 

@@ -37,11 +37,12 @@ int main(int argc, char** argv) {
   config.weight.bits = 4;
   config.weight.observer = "mse";
   config.weight.fake_quant = "adaround";
-  Graph graph = prepare_by_platform(import_model(argv[1]), "onnxruntime", config).graph;
+  QuantizedModel model = prepare_by_platform(import_model(argv[1]), "onnxruntime", config);
+  Graph& graph = model.graph;
   const auto data = open_dataset(argv[2], graph);
-  calibrate(graph, *data);
+  calibrate(model, *data);
   Graph plain(graph);
-  disable_all(plain);
+  set_state(plain, std::nullopt, {});
 
   // What enters the block in the quantized network, and what leaves it in the float one.
   const Batch batch = *Loader(*data, {.batch_size = data->size()}).next();

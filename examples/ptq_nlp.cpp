@@ -44,11 +44,11 @@ void run(const std::string& model, const Dataset& calibration, const Dataset& ev
   if (treatment == "smoothed") smooth(graph, plan, calibration);
   PrepareOptions options;
   options.plan = plan;
-  Graph quantized = prepare(graph, config, options).graph;
+  QuantizedModel quantized = prepare(graph, config, options);
   calibrate(quantized, calibration);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  std::printf("| %s | %s | %.4f | %.1f |\n", platform.c_str(), treatment.c_str(), perplexity(quantized, evaluation),
-              seconds.count());
+  std::printf("| %s | %s | %.4f | %.1f |\n", platform.c_str(), treatment.c_str(),
+              perplexity(quantized.graph, evaluation), seconds.count());
 }
 
 int main(int argc, char** argv) try {

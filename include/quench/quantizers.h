@@ -18,8 +18,8 @@ bool is_bias_quantizer(const Node* node);  // of a bias in int32
 // In order of the graph; copies, so that the graph may be changed on the way.
 std::vector<Node*> quantizers_of(const Graph& graph);
 std::vector<Node*> bias_quantizers_of(const Graph& graph);
-Node* quantizer_behind(const Value& value);                   // the one that quantizes it; null where there is none
-Node* quantizer_in_front(const Node& reader, int slot);       // the one that made this input; null where none did
+Node* quantizer_behind(const Value& value);              // the one that quantizes it; null where there is none
+Node* quantizer_in_front(const Node& reader, int slot);  // the one that made this input; null where none did
 Node* quantizer_of(const Graph& graph, const std::string& value);  // by the name of what it quantizes
 
 // Puts a quantizer behind `value`; all its uses (graph outputs included) read the quantized one from then on. Its

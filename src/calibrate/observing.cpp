@@ -50,9 +50,7 @@ std::vector<QParams> all_qparams(const std::vector<ObservedQuantizer>& quantizer
 }
 
 // It came with its scale (a file of Q/DQ nodes) and names no observer that could find another.
-bool keeps_its_scale(const Node& node) {
-  return is_calibrated(node) && !names_observer(node);
-}
+bool keeps_its_scale(const Node& node) { return is_calibrated(node) && !names_observer(node); }
 
 // Its constants are those of a quantizer that leads.
 void check_leads(const std::set<const Value*>& scales, const Node& follower) {

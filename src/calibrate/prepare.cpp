@@ -63,8 +63,8 @@ QuantizedModel prepare_quantized(const Graph& graph, const QuantConfig& config, 
   QUENCH_CHECK(!options.plan, "the model came quantized (", own_quantizer(graph)->where(),
                "): a plan cannot be laid over its quantizers");
   Graph result(graph);
-  run_passes(result, {"infer_shapes", "fold_constants", "eliminate_dropout", "eliminate_identity",
-                            "qdq_to_fake_quant", "eliminate_dead", "infer_shapes"});
+  run_passes(result, {"infer_shapes", "fold_constants", "eliminate_dropout", "eliminate_identity", "qdq_to_fake_quant",
+                      "eliminate_dead", "infer_shapes"});
   if (!holds_plan(result)) {
     QuantPlan plan = plan_of_its_own(result, config);
     return {std::move(result), std::move(plan), ModelStage::kCalibrated};

@@ -6,10 +6,10 @@
 #include "cli/load_model.h"
 #include "core/atomic_file.h"
 #include "core/progress.h"
-#include "quench/quantized_model.h"
 #include "quench/error.h"
-#include "quench/pass.h"
 #include "quench/evaluate.h"
+#include "quench/pass.h"
+#include "quench/quantized_model.h"
 #include "report/eval_text.h"
 
 namespace quench {

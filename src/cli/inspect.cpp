@@ -5,8 +5,8 @@
 #include "cli/command.h"
 #include "cli/load_model.h"
 #include "cli/quant_options.h"
-#include "quench/error.h"
 #include "measure/model_summary.h"
+#include "quench/error.h"
 #include "quench/quantized_model.h"
 #include "report/table.h"
 

@@ -211,7 +211,8 @@ void run_job(const QuantizeJob& job, const CommonOptions& common) {
   record.model = job.config.model;
   record.files = std::move(hashes);
   if (job.dry_run)
-    return print_need(record, result.model.graph, items_at_once(job, result.model.graph, data.calib.get()), common.json);
+    return print_need(record, result.model.graph, items_at_once(job, result.model.graph, data.calib.get()),
+                      common.json);
   for (const std::string& warning : record.warnings) std::cerr << "WARNING: " << warning << "\n";
   std::optional<Deployment> files;
   bool must_deploy = false;

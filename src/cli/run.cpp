@@ -9,12 +9,12 @@
 #include "data/feed.h"
 #include "data/npy.h"
 #include "data/random_inputs.h"
+#include "measure/model_summary.h"
 #include "quench/error.h"
-#include "quench/pass.h"
 #include "quench/executor.h"
 #include "quench/npz.h"
+#include "quench/pass.h"
 #include "quench/registry.h"
-#include "measure/model_summary.h"
 #include "report/table.h"
 
 namespace quench {

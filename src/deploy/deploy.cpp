@@ -64,11 +64,11 @@ Deployment deploy(const QuantizedModel& model, const DeployOptions& options) {
   result.platform = chosen_platform(model, options.platform);
   const Exporter& exporter = exporter_of(result.platform);
   const std::string product = find_platform(result.platform).product;
-  const Graph ready =
-      with_context([] { return "while deploying"; }, [&] { return ready_for(with_plan_text(model), exporter, result.notes); });
-  const DeployJob job{ready,        result.platform,
-                      options.name, options.opset,
-                      model.plan.parity,  options.exporter.checked(exporter.options, concat("exporter '", product, "'"))};
+  const Graph ready = with_context([] { return "while deploying"; },
+                                   [&] { return ready_for(with_plan_text(model), exporter, result.notes); });
+  const DeployJob job{
+      ready,         result.platform,   options.name,
+      options.opset, model.plan.parity, options.exporter.checked(exporter.options, concat("exporter '", product, "'"))};
   with_context([&] { return concat("while deploying to '", result.platform, "'"); },
                [&] {
                  add_reference_model(job, result);

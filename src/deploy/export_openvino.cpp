@@ -6,8 +6,8 @@
 #include "deploy/quantized.h"
 #include "deploy/side_file.h"
 #include "quench/error.h"
-#include "quench/quantized_model.h"
 #include "quench/pass.h"
+#include "quench/quantized_model.h"
 
 namespace quench {
 namespace {
@@ -47,7 +47,7 @@ class FakeQuantizeGraph {
     graph_.sort();
     PassRegistry::instance()
         .get("eliminate_dead")
-        .run(graph_);                      // not run_passes: it verifies, and knows no FakeQuantize
+        .run(graph_);        // not run_passes: it verifies, and knows no FakeQuantize
     drop_plan_text(graph_);  // it speaks of quantizers that are not there
     return std::move(graph_);
   }

@@ -2,9 +2,9 @@
 
 #include <ATen/ATen.h>
 
-#include "quantized/restore_schemes.h"
 #include "deploy/quantized.h"
 #include "passes/rewrite.h"
+#include "quantized/restore_schemes.h"
 #include "quench/error.h"
 #include "quench/executor.h"
 #include "quench/pass.h"
@@ -22,8 +22,7 @@ void check_quantizers(const Graph& graph) {
     ++found;
     QUENCH_CHECK(is_on(*node), node->where(),
                  " is switched off: calibrate the model, or switch it on (enable_quantization)");
-    QUENCH_CHECK(is_bias_quantizer(node.get()) || is_calibrated(*node), node->where(),
-                 " was never calibrated");
+    QUENCH_CHECK(is_bias_quantizer(node.get()) || is_calibrated(*node), node->where(), " was never calibrated");
   }
   QUENCH_CHECK(found > 0, "the model has no quantizers: 'quench quantize' puts them in");
 }

@@ -8,8 +8,8 @@
 #include "deploy/quantized.h"
 #include "passes/rewrite.h"
 #include "quench/error.h"
-#include "quench/quantized_model.h"
 #include "quench/pass.h"
+#include "quench/quantized_model.h"
 
 namespace quench {
 namespace {

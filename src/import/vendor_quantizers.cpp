@@ -6,8 +6,8 @@
 #include <map>
 
 #include "quench/error.h"
-#include "quench/quantizers.h"
 #include "quench/op.h"
+#include "quench/quantizers.h"
 #include "quench/vendor_node.h"
 
 namespace quench {

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <limits>
 
+#include "core/decimals.h"
 #include "data/feed.h"
 #include "quench/error.h"
 #include "quench/evaluate.h"
 #include "quench/executor.h"
-#include "core/decimals.h"
 
 namespace quench {
 namespace {

@@ -8,11 +8,11 @@
 
 #include "calibrate/slice_size.h"
 #include "data/feed.h"
+#include "measure/error_sums.h"
+#include "measure/profile_layers.h"
 #include "quench/error.h"
 #include "quench/executor.h"
 #include "quench/pass.h"
-#include "measure/error_sums.h"
-#include "measure/profile_layers.h"
 
 namespace quench {
 namespace {

@@ -13,8 +13,8 @@
 #include "passes/rewrite.h"
 #include "quant/scale_rule.h"
 #include "quench/executor.h"
-#include "quench/quantizers.h"
 #include "quench/pass.h"
+#include "quench/quantizers.h"
 
 namespace quench {
 namespace {

@@ -37,7 +37,9 @@ BiasPlace bias_of(Node& layer) {
   return place;
 }
 
-bool has_int32_biases(const QuantPlan& plan) { return !plan.platform.empty() && find_platform(plan.platform).int32_bias; }
+bool has_int32_biases(const QuantPlan& plan) {
+  return !plan.platform.empty() && find_platform(plan.platform).int32_bias;
+}
 
 PlanEntry planned_bias(const std::string& bias, const Node& layer, const Node& x, const Node& w) {
   PlanEntry entry;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "quench/error.h"
 #include "core/decimals.h"
+#include "quench/error.h"
 
 namespace quench {
 namespace {

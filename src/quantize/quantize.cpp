@@ -29,7 +29,8 @@ bool has_codes(const Node& node) {
 void check_is_float(const Graph& graph) {
   for (const auto& node : graph.nodes())
     QUENCH_CHECK(!entry_of(*node).traits.quantizes && !has_codes(*node), "the model ", graph.source.path,
-                 " is quantized already (", node->where(), "): quantize the float model that it was made from. 'quench ",
+                 " is quantized already (", node->where(),
+                 "): quantize the float model that it was made from. 'quench ",
                  "eval', 'run' and 'inspect' take it as it is, and 'quench verify' one with QuantizeLinear and ",
                  "DequantizeLinear nodes");
 }
@@ -111,8 +112,7 @@ class Quantizing {
   // As calibration does it: what memory holds, whatever batch the user names, so that the result does not depend on it.
   // A reference is re-created with its batches.
   std::int64_t items_at_once() const {
-    if (config_.quant.parity || !data_.calib)
-      return choose_batch(model_.graph, data_.calib, config_.calibration.batch);
+    if (config_.quant.parity || !data_.calib) return choose_batch(model_.graph, data_.calib, config_.calibration.batch);
     return slice_size(without_quantizers(model_.graph), *data_.calib);
   }
 

@@ -4,10 +4,10 @@
 
 #include "fake_quant/node_attributes.h"
 #include "ops/shape_rules.h"
+#include "quantized/spelling.h"
 #include "quench/error.h"
 #include "quench/op.h"
 #include "quench/quantizers.h"
-#include "quantized/spelling.h"
 
 namespace quench {
 namespace {

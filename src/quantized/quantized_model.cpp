@@ -18,8 +18,7 @@ void check_entries(const QuantizedModel& model) {
     if (!entry.derived_from.empty()) continue;
     const Node* node = quantizer_of(model.graph, entry.value);
     planned.insert(node);
-    QUENCH_CHECK(node, "the plan quantizes '", entry.value,
-                 "', but the graph has no quantizer there");
+    QUENCH_CHECK(node, "the plan quantizes '", entry.value, "', but the graph has no quantizer there");
   }
   for (const Node* node : quantizers_of(model.graph))
     QUENCH_CHECK(planned.contains(node), node->where(), " quantizes '", node->input(0)->name(),
@@ -82,7 +81,8 @@ QuantizedModel quantized_model_of(Graph file) {
   QUENCH_CHECK(text != file.metadata.end(),
                "the model carries no plan: 'quench quantize' on the float model makes one (files that another tool "
                "quantized are run, not deployed)");
-  QuantPlan plan = plan_from_yaml(text->second, "inside " + (file.source.path.empty() ? "the model" : file.source.path));
+  QuantPlan plan =
+      plan_from_yaml(text->second, "inside " + (file.source.path.empty() ? "the model" : file.source.path));
   ModelStage stage = ModelStage::kCalibrated;
   for (const Node* node : quantizers_of(file))
     if (!is_calibrated(*node)) stage = ModelStage::kPrepared;

@@ -57,7 +57,7 @@ CalibrationRecord calibrated(const std::string& platform, const at::Tensor& item
       settings->observer = settings == &config.weight ? "min_max" : "mse";
       settings->fake_quant = "fixed";
     }
-  Graph graph = prepare_by_platform(network(fixed ? batch : -1), platform, config).graph;
+  QuantizedModel graph = prepare_by_platform(network(fixed ? batch : -1), platform, config);
   CalibrationOptions options;
   options.batch = batch;
   return calibrate(graph, TensorData(items), options);

@@ -37,16 +37,16 @@ QParams by_hand(const Graph& quantized, const std::string& value, std::int64_t b
 class CalibrateWith : public testing::TestWithParam<std::string> {};
 
 TEST_P(CalibrateWith, FindsWhatObservingEachTensorByHandFinds) {
-  Graph graph = quantized_graph(GetParam());
-  const CalibrationRecord record = calibrate(graph, TensorData(images()), batches_of(4));
+  QuantizedModel model = quantized_model(GetParam());
+  const CalibrationRecord record = calibrate(model, TensorData(images()), batches_of(4));
   EXPECT_EQ(record.images, 10);
   const bool by_batch = GetParam().starts_with("ema_");
   EXPECT_EQ(record.batches, by_batch ? 3 : 1);
   EXPECT_EQ(record.batch, by_batch ? 4 : 16);
   ASSERT_EQ(record.quantizers.size(), 5U);
   for (const QuantizerRecord& found : record.quantizers) {
-    EXPECT_EQ(found.params, by_hand(graph, found.value, 4)) << found.value;
-    EXPECT_EQ(found.params, params_of(graph, found.value)) << found.value;
+    EXPECT_EQ(found.params, by_hand(model.graph, found.value, 4)) << found.value;
+    EXPECT_EQ(found.params, params_of(model, found.value)) << found.value;
   }
 }
 
@@ -54,8 +54,9 @@ INSTANTIATE_TEST_SUITE_P(Observers, CalibrateWith,
                          testing::Values("min_max", "ema_min_max", "ema_quantile", "mse", "kl", "histogram"));
 
 TEST(Calibrate, SaysOverHowManyBatchesItAveraged) {
-  Graph graph = quantized_graph("ema_min_max"), large = quantized_graph("ema_min_max"), set = quantized_graph("mse");
-  const std::vector<std::string> notes = calibrate(graph, TensorData(images()), batches_of(4)).notes;
+  QuantizedModel model = quantized_model("ema_min_max"), large = quantized_model("ema_min_max"),
+                 set = quantized_model("mse");
+  const std::vector<std::string> notes = calibrate(model, TensorData(images()), batches_of(4)).notes;
   ASSERT_EQ(notes.size(), 2U);
   EXPECT_EQ(notes[0], "3 observers average over the batches: 3 of 4 items");
   EXPECT_EQ(notes[1],
@@ -68,9 +69,9 @@ TEST(Calibrate, SaysOverHowManyBatchesItAveraged) {
 // 10 items in a model that takes 4: two copies fill up the last batch, and neither averages nor counts see them.
 TEST(Calibrate, CopiesThatFillUpAFixedBatchDoNotCount) {
   for (const char* observer : {"ema_min_max", "ema_quantile", "mse", "percentile", "lsq"}) {
-    Graph open = quantized_graph(observer), fixed = quantized_graph(observer);
-    fixed.inputs()[0]->set_type(TypeInfo::tensor(DType::kFloat, {Dim(4), Dim(3), Dim(8), Dim(8)}));
-    run_passes(fixed, {"infer_shapes"});
+    QuantizedModel open = quantized_model(observer), fixed = quantized_model(observer);
+    fixed.graph.inputs()[0]->set_type(TypeInfo::tensor(DType::kFloat, {Dim(4), Dim(3), Dim(8), Dim(8)}));
+    run_passes(fixed.graph, {"infer_shapes"});
     const CalibrationRecord wanted = calibrate(open, TensorData(images()), batches_of(4));
     const CalibrationRecord found = calibrate(fixed, TensorData(images()));
     EXPECT_EQ(found.images, 10);
@@ -81,11 +82,11 @@ TEST(Calibrate, CopiesThatFillUpAFixedBatchDoNotCount) {
 }
 
 TEST(Calibrate, LeavesQuantizersOnAndCalibrated) {
-  Graph graph = quantized_graph();
-  EXPECT_ERROR(check_calibrated(graph), "never calibrated", "'relu1'");
-  calibrate(graph, TensorData(images()));
-  check_calibrated(graph);
-  for (const auto& node : graph.nodes()) {
+  QuantizedModel model = quantized_model();
+  EXPECT_ERROR(check_calibrated(model.graph), "never calibrated", "'relu1'");
+  calibrate(model, TensorData(images()));
+  check_calibrated(model.graph);
+  for (const auto& node : model.graph.nodes()) {
     if (node->op() != "quench.FakeQuant") continue;
     EXPECT_TRUE(fake_quant_flags(*node).quantize) << node->name();
     EXPECT_FALSE(fake_quant_flags(*node).observe) << node->name();
@@ -93,11 +94,11 @@ TEST(Calibrate, LeavesQuantizersOnAndCalibrated) {
 }
 
 TEST(Calibrate, NamesAnUncalibratedQuantizer) {
-  Graph graph = quantized_graph();
-  calibrate(graph, TensorData(images()));
-  graph.find_node("relu1.fq")->metadata.erase("quench.calibrated");
+  QuantizedModel model = quantized_model();
+  calibrate(model, TensorData(images()));
+  model.graph.find_node("relu1.fq")->metadata.erase("quench.calibrated");
   try {
-    check_calibrated(graph);
+    check_calibrated(model.graph);
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("'relu1'"), std::string::npos) << error.what();
@@ -108,70 +109,69 @@ TEST(Calibrate, NamesAnUncalibratedQuantizer) {
 TEST(Calibrate, WeightsNeedNoData) {
   QuantPlan plan;
   plan.entries = {plan_entry("w1", "int8 symmetric channel:0")};
-  Graph graph = small_graph();
-  insert_quantizers(graph, plan);
-  EXPECT_EQ(calibrate(graph, TensorData(images())).images, 0);
-  EXPECT_EQ(params_of(graph, "w1"), by_hand(graph, "w1", 32));
+  QuantizedModel model = insert_quantizers(small_graph(), plan);
+  EXPECT_EQ(calibrate(model, TensorData(images())).images, 0);
+  EXPECT_EQ(params_of(model, "w1"), by_hand(model.graph, "w1", 32));
 }
 
 TEST(Calibrate, AQuantizerThatCameWithItsScaleKeepsIt) {
-  Graph graph = quantized_graph();
-  Node& node = *graph.find_node("relu1.fq");
+  QuantizedModel model = quantized_model();
+  Node& node = *model.graph.find_node("relu1.fq");
   node.metadata.erase("quench.observer");
   // Neither a scale nor an observer.
-  EXPECT_ERROR(calibrate(graph, TensorData(images())), "'relu1.fq'", "names no observer");
-  node.metadata["quench.calibrated"] = "1";
-  EXPECT_EQ(calibrate(graph, TensorData(images())).quantizers.size(), 4U);
-  EXPECT_EQ(params_of(graph, "relu1").scale, std::vector<float>{1.0F});
+  EXPECT_ERROR(calibrate(model, TensorData(images())), "'relu1.fq'", "names no observer");
+  mark_calibrated(node);
+  EXPECT_EQ(calibrate(model, TensorData(images())).quantizers.size(), 4U);
+  EXPECT_EQ(params_of(model, "relu1").scale, std::vector<float>{1.0F});
 }
 
 TEST(Calibrate, OneImageSuffices) {
-  Graph graph = quantized_graph("mse");
-  const CalibrationRecord record = calibrate(graph, TensorData(images().narrow(0, 0, 1)));
+  QuantizedModel model = quantized_model("mse");
+  const CalibrationRecord record = calibrate(model, TensorData(images().narrow(0, 0, 1)));
   EXPECT_EQ(record.images, 1);
-  check_calibrated(graph);
+  check_calibrated(model.graph);
 }
 
 TEST(Calibrate, LeavesACopyOfTheGraphAlone) {
-  Graph graph = quantized_graph();
-  const Graph before = graph;
-  calibrate(graph, TensorData(images()));
-  EXPECT_NE(params_of(graph, "x"), params_of(before, "x"));
+  QuantizedModel model = quantized_model();
+  const Graph before = model.graph;
+  calibrate(model, TensorData(images()));
+  EXPECT_NE(params_of(model, "x"), params_of(before, "x"));
   EXPECT_EQ(params_of(before, "x").scale, std::vector<float>{1.0F});
 }
 
 TEST(Calibrate, GivesTheSameBitsTwice) {
-  Graph first = quantized_graph("histogram"), second = quantized_graph("histogram");
+  QuantizedModel first = quantized_model("histogram"), second = quantized_model("histogram");
   calibrate(first, TensorData(images()), batches_of(3));
   calibrate(second, TensorData(images()), batches_of(3));
-  EXPECT_EQ(to_text(first), to_text(second));
+  EXPECT_EQ(to_text(first.graph), to_text(second.graph));
 }
 
 TEST(Calibrate, TakesAsManyBatchesAsAsked) {
-  Graph graph = quantized_graph(), of_part = quantized_graph();
+  QuantizedModel model = quantized_model(), of_part = quantized_model();
   CalibrationOptions options = batches_of(4);
   options.batches = 2;
-  EXPECT_EQ(calibrate(graph, TensorData(images()), options).images, 8);
+  EXPECT_EQ(calibrate(model, TensorData(images()), options).images, 8);
   calibrate(of_part, TensorData(images().narrow(0, 0, 8)), batches_of(4));
-  EXPECT_EQ(to_text(graph), to_text(of_part));
+  EXPECT_EQ(to_text(model.graph), to_text(of_part.graph));
 }
 
 TEST(Calibrate, SkipsBrokenItemsWhereAllowed) {
-  Graph graph = quantized_graph();
-  EXPECT_ERROR(calibrate(graph, TensorData(images(), 3)), "this item is broken", "item 3");
+  QuantizedModel model = quantized_model();
+  EXPECT_ERROR(calibrate(model, TensorData(images(), 3)), "this item is broken", "item 3");
   CalibrationOptions options;
   options.skip_broken = true;
-  const CalibrationRecord record = calibrate(graph, TensorData(images(), 3), options);
+  const CalibrationRecord record = calibrate(model, TensorData(images(), 3), options);
   EXPECT_EQ(record.images, 9);
   ASSERT_EQ(record.skipped.size(), 1U);
   EXPECT_NE(record.skipped[0].find("broken"), std::string::npos) << record.skipped[0];
 }
 
 TEST(Calibrate, RefusesDataOfWhichNothingIsLeft) {
-  Graph graph = quantized_graph();
+  QuantizedModel model = quantized_model();
   CalibrationOptions options;
   options.skip_broken = true;
-  EXPECT_ERROR(calibrate(graph, TensorData(images().narrow(0, 0, 1), 0), options), "no item of the data could be used",
+  EXPECT_ERROR(calibrate(model, TensorData(images().narrow(0, 0, 1), 0), options), "no item of the data could be used",
                "1 broken");
 }
 
@@ -179,14 +179,13 @@ TEST(Calibrate, QuantizersThatShareTakeTheLeadersScale) {
   QuantPlan plan;
   plan.entries = {plan_entry("relu1", "uint8 affine tensor"), plan_entry("relu2", "uint8 affine tensor")};
   plan.entries[0].shared_with = "relu2";
-  Graph graph = small_graph();
-  insert_quantizers(graph, plan);
-  const CalibrationRecord record = calibrate(graph, TensorData(images()));
+  QuantizedModel model = insert_quantizers(small_graph(), plan);
+  const CalibrationRecord record = calibrate(model, TensorData(images()));
   ASSERT_EQ(record.quantizers.size(), 1U);
   EXPECT_EQ(record.quantizers[0].value, "relu2");
-  EXPECT_EQ(params_of(graph, "relu1"), by_hand(graph, "relu2", 32));
-  EXPECT_EQ(params_of(graph, "relu1"), params_of(graph, "relu2"));
-  check_calibrated(graph);
+  EXPECT_EQ(params_of(model, "relu1"), by_hand(model.graph, "relu2", 32));
+  EXPECT_EQ(params_of(model, "relu1"), params_of(model, "relu2"));
+  check_calibrated(model.graph);
 }
 
 }  // namespace

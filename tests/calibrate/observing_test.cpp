@@ -11,7 +11,7 @@ namespace quench {
 namespace {
 
 TEST(Observing, ALoopOfOnesOwnFindsTheSame) {
-  Graph graph = quantized_graph("histogram"), fast = quantized_graph("histogram");
+  Graph graph = quantized_model("histogram").graph, fast = quantized_model("histogram").graph;
   Observing observing(graph), fast_observing(fast);
   set_state(graph, Role::kActivation, {.observe = true});
   Executor executor(graph);
@@ -22,20 +22,20 @@ TEST(Observing, ALoopOfOnesOwnFindsTheSame) {
     executor.run({RtValue(x)});
     network.run({{fast.inputs()[0]->name(), RtValue(x)}});
   }
-  for (Observing* one : {&observing, &fast_observing}) {
-    one->observe_constants();
-    one->take_over();
-  }
+  observing.observe_constants(graph);
+  observing.take_over(graph);
+  fast_observing.observe_constants(fast);
+  fast_observing.take_over(fast);
   EXPECT_EQ(to_text(graph), to_text(fast));
 }
 
 TEST(Observing, NamesTheQuantizersThatSawNothing) {
-  Graph graph = quantized_graph();
+  Graph graph = quantized_model().graph;
   const std::string before = to_text(graph);
   Observing observing(graph);
-  observing.observe_constants();
+  observing.observe_constants(graph);
   try {
-    observing.take_over();
+    observing.take_over(graph);
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("'x', 'relu1', 'relu2'"), std::string::npos) << error.what();
@@ -44,13 +44,13 @@ TEST(Observing, NamesTheQuantizersThatSawNothing) {
 }
 
 TEST(Observing, AFollowerWithoutItsLeaderIsRefused) {
-  Graph graph = quantized_graph();
+  Graph graph = quantized_model().graph;
   graph.find_node("relu1.fq")->metadata["shared_with"] = "gone";
   EXPECT_ERROR(Observing{graph}, "'relu1.fq'", "shares the scale of 'gone'");
 }
 
 TEST(WithoutQuantizers, IsTheFloatNetwork) {
-  const Graph plain = without_quantizers(quantized_graph("min_max", true));
+  const Graph plain = without_quantizers(quantized_model("min_max", true).graph);
   Graph expected = small_graph();
   EXPECT_EQ(plain.nodes().size(), expected.nodes().size());
   const at::Tensor x = whole({2, 3, 8, 8}, 1, 6);

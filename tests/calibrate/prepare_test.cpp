@@ -31,7 +31,7 @@ Graph conv_and_norm() {
   return graph;
 }
 
-Prepared prepared(const Graph& graph, NormMode norm, const std::string& platform = "tensorrt") {
+QuantizedModel prepared(const Graph& graph, NormMode norm, const std::string& platform = "tensorrt") {
   PrepareOptions options;
   options.norm = norm;
   return prepare_by_platform(graph, platform, {}, options);
@@ -51,7 +51,7 @@ TEST(Prepare, FoldsLivesOrFreezes) {
 
 // The folded bias is there to be quantized although the layer has none yet.
 TEST(Prepare, PlansTheBiasThatFoldingWillMake) {
-  const Prepared live = prepared(conv_and_norm(), NormMode::kLive, "onnxruntime");
+  const QuantizedModel live = prepared(conv_and_norm(), NormMode::kLive, "onnxruntime");
   EXPECT_EQ(live.plan.entries.size(), prepared(conv_and_norm(), NormMode::kFold, "onnxruntime").plan.entries.size());
   const Node* conv = live.graph.find_node("conv");
   ASSERT_TRUE(conv->input(2) && conv->input(2)->producer());
@@ -61,9 +61,10 @@ TEST(Prepare, PlansTheBiasThatFoldingWillMake) {
 // All that is observed without data is: the weight as NormWeight gives it.
 TEST(Prepare, CalibratesWithLiveNorms) {
   for (const NormMode norm : {NormMode::kFold, NormMode::kLive, NormMode::kFrozen}) {
-    Graph graph = prepared(conv_and_norm(), norm, "onnxruntime").graph;
-    calibrate(graph, TensorData(whole({4, 3, 8, 8}, 5, 3)));
-    check_calibrated(graph);
+    QuantizedModel model = prepared(conv_and_norm(), norm, "onnxruntime");
+    calibrate(model, TensorData(whole({4, 3, 8, 8}, 5, 3)));
+    verify(model, ModelStage::kCalibrated);
+    const Graph& graph = model.graph;
     // max |w| * gamma / sqrt(var + eps) over 127.5 steps, which three modes round in three ways.
     const double wanted = 3 * 0.75 / std::sqrt(0.75 + 1e-5);
     const QScheme scheme = fake_quant_spec(*graph.find_node("w.fq")).scheme;
@@ -90,14 +91,14 @@ Graph turned_weight(bool trains) {
 
 TEST(Prepare, FoldsWhatAWeightIsComputedFrom) {
   for (const NormMode norm : {NormMode::kFold, NormMode::kLive}) {
-    const Prepared result = prepared(turned_weight(false), norm);
+    const QuantizedModel result = prepared(turned_weight(false), norm);
     EXPECT_EQ(ops_of(result.graph), (Ops{"quench.FakeQuant", "quench.FakeQuant", "Gemm"}));
     EXPECT_EQ(result.plan.find("t")->scheme.text(), "int8 symmetric channel:1 narrow");
   }
 }
 
 TEST(Prepare, QuantizesWhatComesOfAWeightThatTrains) {
-  const Prepared result = prepared(turned_weight(true), NormMode::kLive);
+  const QuantizedModel result = prepared(turned_weight(true), NormMode::kLive);
   EXPECT_EQ(result.graph.find_node("t.fq")->input(0)->producer()->op(), "Transpose");
   EXPECT_TRUE(result.graph.value("w").is_parameter());
   EXPECT_EQ(result.graph.find_node("p")->op(), "Gemm");
@@ -120,12 +121,12 @@ Graph came_quantized() {
 }
 
 TEST(Prepare, KeepsTheQuantizersThatAModelCameWith) {
-  Prepared result = prepared(came_quantized(), NormMode::kFold);
+  QuantizedModel result = prepared(came_quantized(), NormMode::kFold);
   EXPECT_EQ(result.plan.count(Role::kWeight), 1);
   EXPECT_EQ(result.plan.count(Role::kActivation), 1);
   EXPECT_EQ(result.plan.find("x")->rule, "the model came with it");
   check_calibrated(result.graph);
-  calibrate(result.graph, TensorData(whole({4, 2}, 1, 9)));
+  calibrate(result, TensorData(whole({4, 2}, 1, 9)));
   EXPECT_EQ(params_of(result.graph, "x"), (QParams{{0.25F}, {7}}));
   EXPECT_EQ(params_of(result.graph, "w"), (QParams{{0.5F, 0.25F, 0.125F}, {0, 0, 0}}));
 }

@@ -8,6 +8,7 @@
 #include "quench/executor.h"
 #include "quench/pass.h"
 #include "quench/plan.h"
+#include "quench/prepare.h"
 
 namespace quench {
 
@@ -52,7 +53,7 @@ inline PlanEntry plan_entry(const std::string& value, const std::string& scheme,
 }
 
 // Quantizers on the input, both weights, relu1 and relu2.
-inline Graph quantized_graph(const std::string& observer = "min_max", bool int32_bias = false) {
+inline QuantizedModel quantized_model(const std::string& observer = "min_max", bool int32_bias = false) {
   QuantPlan plan;
   plan.entries = {plan_entry("x", "int8 symmetric tensor", observer), plan_entry("w1", "int8 symmetric channel:0"),
                   plan_entry("relu1", "uint8 affine tensor", observer), plan_entry("w2", "int8 symmetric channel:0"),
@@ -64,9 +65,7 @@ inline Graph quantized_graph(const std::string& observer = "min_max", bool int32
       bias.derived_from = {layer[0] == '1' ? "x" : "relu1", std::string("w") + layer};
       plan.entries.push_back(bias);
     }
-  Graph graph = small_graph();
-  insert_quantizers(graph, plan);
-  return graph;
+  return insert_quantizers(small_graph(), plan);
 }
 
 class TensorData : public Dataset {
@@ -87,6 +86,10 @@ class TensorData : public Dataset {
 inline QParams params_of(const Graph& graph, const std::string& value) {
   const Node& node = *graph.find_node(value + ".fq");
   return make_fake_quant(fake_quant_spec(node))->deployed(fake_quant_tensors(node));
+}
+
+inline QParams params_of(const QuantizedModel& model, const std::string& value) {
+  return params_of(model.graph, value);
 }
 
 }  // namespace quench

@@ -30,13 +30,13 @@ CalibrationOptions kept_in(const Folder& folder) {
 // Whether the second observer finds all it needs after a run with the first, and then the scales of a run of its own.
 bool reuses(const std::string& first, const std::string& second) {
   const Folder folder("statistics_test");
-  Graph before = quantized_graph(first), after = quantized_graph(second), own = quantized_graph(second);
+  QuantizedModel before = quantized_model(first), after = quantized_model(second), own = quantized_model(second);
   EXPECT_FALSE(calibrate(before, TensorData(images()), kept_in(folder)).reused);
   const CalibrationRecord record = calibrate(after, TensorData(images()), kept_in(folder));
   CalibrationOptions plain;
   plain.batch = 4;
   const CalibrationRecord anew = calibrate(own, TensorData(images()), plain);
-  EXPECT_EQ(to_text(after), to_text(own)) << first << " then " << second;
+  EXPECT_EQ(to_text(after.graph), to_text(own.graph)) << first << " then " << second;
   EXPECT_EQ(record.images, 10);
   EXPECT_EQ(record.batches, anew.batches);
   EXPECT_EQ(record.notes, anew.notes);
@@ -64,10 +64,9 @@ TEST(Statistics, OtherBitsTakeTheSameStatistic) {
   const Folder folder("statistics_bits");
   QuantPlan plan;
   plan.entries = {plan_entry("relu2", "uint8 affine tensor", "mse")};
-  Graph eight = small_graph(), four = small_graph();
-  insert_quantizers(eight, plan);
+  QuantizedModel eight = insert_quantizers(small_graph(), plan);
   plan.entries[0].scheme = QScheme::parse("uint4 affine tensor");
-  insert_quantizers(four, plan);
+  QuantizedModel four = insert_quantizers(small_graph(), plan);
   calibrate(eight, TensorData(images()), kept_in(folder));
   EXPECT_TRUE(calibrate(four, TensorData(images()), kept_in(folder)).reused);
   EXPECT_GT(params_of(four, "relu2").scale[0], 4 * params_of(eight, "relu2").scale[0]);
@@ -75,9 +74,9 @@ TEST(Statistics, OtherBitsTakeTheSameStatistic) {
 
 TEST(Statistics, OtherDataModelOrBatchesAreObservedAnew) {
   const Folder folder("statistics_other");
-  Graph graph = quantized_graph();
+  QuantizedModel graph = quantized_model();
   const auto reused = [&](const at::Tensor& items, CalibrationOptions options) {
-    Graph copy = graph;
+    QuantizedModel copy = graph;
     return calibrate(copy, TensorData(items), options).reused;
   };
   EXPECT_FALSE(reused(images(), kept_in(folder)));
@@ -90,7 +89,7 @@ TEST(Statistics, OtherDataModelOrBatchesAreObservedAnew) {
   options = kept_in(folder);
   options.batches = 1;
   EXPECT_FALSE(reused(images(), options));
-  graph.set_tensor(graph.value("w1"), graph.value("w1").tensor() * 2);
+  graph.graph.set_tensor(graph.graph.value("w1"), graph.graph.value("w1").tensor() * 2);
   EXPECT_FALSE(reused(images(), kept_in(folder)));
 }
 
@@ -98,7 +97,7 @@ TEST(Statistics, OtherDataModelOrBatchesAreObservedAnew) {
 TEST(Statistics, OneOtherItemOfManyIsOtherData) {
   const Folder folder("statistics_items_test");
   const at::Tensor many = whole({200, 3, 8, 8}, 5, 6);
-  Graph before = quantized_graph("mse"), after = quantized_graph("mse"), again = quantized_graph("mse");
+  QuantizedModel before = quantized_model("mse"), after = quantized_model("mse"), again = quantized_model("mse");
   EXPECT_FALSE(calibrate(before, TensorData(many), kept_in(folder)).reused);
   for (const std::int64_t item : {1, 98, 199}) {
     const at::Tensor other = many.clone();
@@ -112,7 +111,7 @@ TEST(Statistics, SeveralStatisticsLieInOneFile) {
   const Folder folder("statistics_file");
   for (const bool expected : {false, true})
     for (const char* name : {"min_max", "kl"}) {
-      Graph graph = quantized_graph(name);
+      QuantizedModel graph = quantized_model(name);
       EXPECT_EQ(calibrate(graph, TensorData(images()), kept_in(folder)).reused, expected) << name;
     }
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path), {}), 1);
@@ -122,7 +121,7 @@ TEST(Statistics, OfQuantizedActivationsAreNotKept) {
   const Folder folder("statistics_quantized");
   CalibrationOptions options = kept_in(folder);
   options.on_quantized = true;
-  Graph graph = quantized_graph();
+  QuantizedModel graph = quantized_model();
   EXPECT_ERROR(calibrate(graph, TensorData(images()), options), "float activations only", "'on_quantized'");
 }
 

@@ -87,19 +87,19 @@ TEST(Quantize, EvalOfTheFileGivesWhatTheRunSaid) {
 
 TEST(Quantize, ASavedModelReloadedGivesTheSameBits) {
   const TemporaryFolder folder;
-  Graph graph = prepare_by_platform(import_model(demo_model()), "tensorrt").graph;
-  calibrate(graph, *open_dataset(demo_data(0, 16), graph));
-  export_onnx(graph, folder.path("m.quench.onnx"));
+  QuantizedModel model = prepare_by_platform(import_model(demo_model()), "tensorrt");
+  calibrate(model, *open_dataset(demo_data(0, 16), model.graph));
+  export_onnx(with_plan_text(model), folder.path("m.quench.onnx"));
   const Graph reloaded = import_model(folder.path("m.quench.onnx"));
   at::manual_seed(1);
   const at::Tensor x = at::randn({4, 1, 28, 28});
   const auto run = [&](const Graph& one) { return Executor(one).run({RtValue(x)})[0].tensor(); };
-  EXPECT_TRUE(at::equal(run(graph), run(reloaded)));
+  EXPECT_TRUE(at::equal(run(model.graph), run(reloaded)));
   // Without the weights' quantizers it computes the very same: they are functions of constants.
   Graph folded = reloaded;
   run_passes(folded, {"fold_weights", "eliminate_dead"});
   EXPECT_LT(folded.nodes().size(), reloaded.nodes().size());
-  EXPECT_TRUE(at::equal(run(graph), run(folded)));
+  EXPECT_TRUE(at::equal(run(model.graph), run(folded)));
 }
 
 std::map<std::string, nlohmann::json> quantizers_of(const nlohmann::json& record) {
@@ -197,7 +197,7 @@ TEST(Quantize, StopsAndDumpsWhereItIsTold) {
   const Outcome outcome =
       job.run({"--platform", "tensorrt", "--stop-after", "insert", "--dump-after", "fuse", "--time"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_EQ(import_model(job.model()).metadata.at("quench.stage"), "inserted");
+  EXPECT_EQ(import_model(job.model()).metadata.at("quench.stage"), "prepared");
   EXPECT_NE(read_text(job.path("after_fuse.txt")).find("= Conv"), std::string::npos);
   EXPECT_NE(outcome.err.find("insert: "), std::string::npos) << outcome.err;
   // What was never calibrated does not pass for quantized.

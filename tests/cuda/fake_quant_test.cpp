@@ -7,6 +7,7 @@
 #include "quench/executor.h"
 #include "quench/export.h"
 #include "quench/graph.h"
+#include "quench/quantizers.h"
 
 namespace quench {
 namespace {

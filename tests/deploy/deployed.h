@@ -10,12 +10,12 @@
 
 namespace quench {
 
-// The network of small_graph.h on a platform, calibrated on eight items of whole numbers.
+// The network of small_graph.h on a platform, calibrated on eight items of whole numbers; as a file holds it.
 inline Graph calibrated_graph(const std::string& platform, QuantConfig config = {}) {
-  Prepared prepared = prepare_by_platform(small_graph(), platform, std::move(config));
+  QuantizedModel prepared = prepare_by_platform(small_graph(), platform, std::move(config));
   const TensorData data(whole({8, 3, 8, 8}, 5, 9));
-  calibrate(prepared.graph, data, {});
-  return prepared.graph;
+  calibrate(prepared, data, {});
+  return with_plan_text(prepared);
 }
 
 inline Deployment deployed(const Graph& graph, const std::string& platform = "", Options exporter = {}) {
@@ -23,7 +23,7 @@ inline Deployment deployed(const Graph& graph, const std::string& platform = "",
   options.platform = platform;
   options.name = "net";
   options.exporter = std::move(exporter);
-  return deploy(graph, options);
+  return deploy(quantized_model_of(graph), options);
 }
 
 inline const DeployFile& file_of(const Deployment& deployment, const std::string& name) {

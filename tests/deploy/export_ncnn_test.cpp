@@ -35,9 +35,9 @@ Graph grouped_graph(const std::string& conv_weight) {
   const std::string int8 = "int8 symmetric tensor narrow";
   plan.entries = {plan_entry("x", int8), plan_entry("flat", int8), plan_entry("w", conv_weight),
                   plan_entry("w_fc", "int8 symmetric channel:1 narrow")};
-  insert_quantizers(graph, plan);
-  graph.metadata["quench.plan"] = to_yaml(plan);
-  calibrate(graph, TensorData(whole({8, 4, 1, 1}, 5, 9)), {});
+  QuantizedModel model = insert_quantizers(graph, plan);
+  calibrate(model, TensorData(whole({8, 4, 1, 1}, 5, 9)), {});
+  graph = with_plan_text(model);
   return graph;
 }
 

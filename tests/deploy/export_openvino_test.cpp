@@ -108,8 +108,9 @@ TEST(ExportOpenvino, RefusesWhatFakeQuantizeCannotSay) {
   plan.platform = "openvino";
   plan.entries = {plan_entry("x", "e4m3fn tensor")};
   Graph graph = small_graph();
-  insert_quantizers(graph, plan);
-  calibrate(graph, TensorData(whole({8, 3, 8, 8}, 5, 9)), {});
+  QuantizedModel model = insert_quantizers(graph, plan);
+  calibrate(model, TensorData(whole({8, 3, 8, 8}, 5, 9)), {});
+  graph = with_plan_text(model);
   Deployment deployment;
   const DeployJob job{graph, "openvino", "net", 0, false, {}};
   const std::string message = message_of([&] { ExporterRegistry::instance().get("openvino").write(job, deployment); });

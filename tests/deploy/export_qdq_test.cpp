@@ -64,7 +64,7 @@ TEST(ExportQdq, ReadsBackAsTheQuantizedGraph) {
   config.weight.narrow = true;
   const Graph quantized = calibrated_graph("onnxruntime", config);
   const Graph file = qdq_of(quantized);
-  const Prepared again = prepare_by_platform(file, "onnxruntime");
+  const QuantizedModel again = prepare_by_platform(file, "onnxruntime");
   int compared = 0;
   for (const auto& node : quantized.nodes()) {
     if (node->op() != "quench.FakeQuant") continue;
@@ -103,8 +103,9 @@ TEST(ExportQdq, FewBitsOfActivationsAreCutOffInEight) {
     plan.by = QuantizeBy::kDivision;
     plan.entries = {plan_entry("x", scheme), plan_entry("relu2", scheme)};
     Graph graph = small_graph();
-    insert_quantizers(graph, plan);
-    calibrate(graph, TensorData(whole({8, 3, 8, 8}, 5, 9)), {});
+    QuantizedModel model = insert_quantizers(graph, plan);
+    calibrate(model, TensorData(whole({8, 3, 8, 8}, 5, 9)), {});
+    graph = with_plan_text(model);
     const Graph file = qdq_of(graph);
     EXPECT_EQ(file.value("x_zero_point").dtype(), bits <= 8 ? DType::kInt8 : DType::kInt16);
     const at::Tensor x = 3 * whole({4, 3, 8, 8}, 12, 9);
@@ -125,8 +126,9 @@ TEST(ExportQdq, ABiasMayHaveAnAxisOfOne) {
   bias.role = Role::kBias;
   bias.derived_from = {"x", "w"};
   plan.entries = {plan_entry("x", "uint8 affine tensor"), plan_entry("w", "int8 symmetric channel:1"), bias};
-  insert_quantizers(graph, plan);
-  calibrate(graph, TensorData(whole({8, 4}, 5, 9)), {});
+  QuantizedModel model = insert_quantizers(graph, plan);
+  calibrate(model, TensorData(whole({8, 4}, 5, 9)), {});
+  graph = with_plan_text(model);
   const Graph file = qdq_of(graph);
   EXPECT_EQ(file.find_node("b_dequantized")->get_int("axis", -1), 1);
   const at::Tensor items = whole({4, 4}, 11, 9);
@@ -153,8 +155,9 @@ TEST(ExportQdq, SixteenBitsNeedOpset21) {
   DeployOptions options;
   options.name = "net";
   options.opset = 13;
-  EXPECT_NE(message_of([&] { deploy(calibrated_graph("onnxruntime", config), options); }).find("21"),
-            std::string::npos);
+  EXPECT_NE(
+      message_of([&] { deploy(quantized_model_of(calibrated_graph("onnxruntime", config)), options); }).find("21"),
+      std::string::npos);
 }
 
 TEST(ExportQdq, SharesTheConstantsOfASharedScale) {
@@ -165,8 +168,9 @@ TEST(ExportQdq, SharesTheConstantsOfASharedScale) {
                   plan_entry("pool", "uint8 affine tensor")};
   plan.entries[2].shared_with = "relu2";
   Graph graph = small_graph();
-  insert_quantizers(graph, plan);
-  calibrate(graph, TensorData(whole({8, 3, 8, 8}, 5, 9)), {});
+  QuantizedModel model = insert_quantizers(graph, plan);
+  calibrate(model, TensorData(whole({8, 3, 8, 8}, 5, 9)), {});
+  graph = with_plan_text(model);
   const Graph file = qdq_of(graph);
   EXPECT_EQ(file.find_node("relu2_quantized")->input(1), file.find_node("pool_float_quantized")->input(1));
   EXPECT_EQ(file.outputs()[0]->name(), "pool") << "the quantizer of an output takes its name";
@@ -177,10 +181,10 @@ TEST(ExportQdq, RefusesWhatIsNotReady) {
     return message_of([&] { deployed(graph, platform); });
   };
   EXPECT_NE(message(small_graph(), "onnxruntime").find("carries no plan"), std::string::npos);
-  Graph raw = prepare_by_platform(small_graph(), "onnxruntime").graph;
-  EXPECT_NE(message(raw, "").find("is switched off"), std::string::npos);
+  QuantizedModel raw = prepare_by_platform(small_graph(), "onnxruntime");
+  EXPECT_NE(message(with_plan_text(raw), "").find("is switched off"), std::string::npos);
   enable_quantization(raw);
-  EXPECT_NE(message(raw, "").find("was never calibrated"), std::string::npos);
+  EXPECT_NE(message(with_plan_text(raw), "").find("was never calibrated"), std::string::npos);
   const Graph calibrated = calibrated_graph("onnxruntime");
   EXPECT_NE(message(calibrated, "tensorrt").find("a plan for 'onnxruntime' to 'tensorrt'"), std::string::npos);
   EXPECT_NE(message(calibrated, "nowhere").find("nowhere"), std::string::npos);

@@ -27,7 +27,7 @@ inline void quantize(Graph& graph, const std::string& value, const std::string& 
   if (graph.value(value).is_constant()) spec.role = value[0] == 'b' ? Role::kBias : Role::kWeight;
   Node& node = insert_fake_quant(graph, graph.value(value), spec, {.quantize = true});
   make_fake_quant(spec)->accept({numbers.scale, numbers.zero_point}, fake_quant_tensors(node));
-  node.metadata["quench.calibrated"] = "1";
+  mark_calibrated(node);
 }
 
 // A graph as `quench quantize` would have left it for the platform.
@@ -35,8 +35,7 @@ inline Graph planned(Graph graph, const std::string& platform) {
   run_passes(graph, {"infer_shapes"});
   QuantPlan plan;
   plan.platform = platform;
-  graph.metadata["quench.plan"] = to_yaml(plan);
-  return graph;
+  return with_plan_text({std::move(graph), plan, ModelStage::kCalibrated});
 }
 
 // x -> conv (w, bias b) -> relu -> pool -> flat -> fc (v) -> y

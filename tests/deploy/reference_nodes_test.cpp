@@ -100,7 +100,7 @@ TEST(ReferenceModel, KeepsHowTheTargetDivides) {
   spec.by = QuantizeBy::kDivision;
   Node& node = insert_fake_quant(graph, graph.value("relu"), spec, {.quantize = true});
   make_fake_quant(spec)->accept({{0.3F}, {0}}, fake_quant_tensors(node));
-  node.metadata["quench.calibrated"] = "1";
+  mark_calibrated(node);
   const Graph again = read_back(file_of(deployed(planned(graph, "academic")), "net.onnx"));
   EXPECT_EQ(fake_quant_spec(*again.find_node("relu.fq")).by, QuantizeBy::kDivision);
 }

@@ -50,11 +50,10 @@ struct Job {
 
 class EveryTarget : public testing::TestWithParam<Job> {
  protected:
-  static Graph calibrated() {
-    Prepared prepared = prepare(network(GetParam().model), settings_for(GetParam().platform));
-    calibrate(prepared.graph, TwoImages(), {});
-    prepared.graph.metadata["quench.plan"] = to_yaml(prepared.plan);
-    return std::move(prepared.graph);
+  static QuantizedModel calibrated() {
+    QuantizedModel prepared = prepare(network(GetParam().model), settings_for(GetParam().platform));
+    calibrate(prepared, TwoImages(), {});
+    return prepared;
   }
 };
 
@@ -113,18 +112,18 @@ std::string refusal_of(const std::string& platform) {
 }
 
 TEST_P(EveryTarget, DeploysOrSaysWhyNot) {
-  const Graph graph = calibrated();
+  const QuantizedModel model = calibrated();
   DeployOptions options;
   options.name = "net";
   const std::string reason = refusal_of(GetParam().platform);
   if (!reason.empty()) {
-    const std::string message = message_of([&] { deploy(graph, options); });
+    const std::string message = message_of([&] { deploy(model, options); });
     EXPECT_NE(message.find(reason), std::string::npos) << message;
     return;
   }
-  const Deployment deployment = deploy(graph, options);
-  check_reference(deployment.files.at(0), graph);
-  if (has_range_file(GetParam().platform)) check_stripped(deployment.files.at(1), graph);
+  const Deployment deployment = deploy(model, options);
+  check_reference(deployment.files.at(0), model.graph);
+  if (has_range_file(GetParam().platform)) check_stripped(deployment.files.at(1), model.graph);
   for (const DeployFile& file : deployment.files)
     if (file.is_model()) check_model(file, network(GetParam().model));
 }

@@ -11,6 +11,7 @@
 #include "quench/fake_quant.h"
 #include "quench/graph.h"
 #include "quench/op.h"
+#include "quench/quantizers.h"
 
 namespace quench {
 namespace {

@@ -98,9 +98,9 @@ struct Files {
 };
 
 Graph calibrated(const Files& files) {
-  Graph graph = prepare_by_platform(import_model(files.model), "onnxruntime").graph;
-  calibrate(graph, *open_dataset(files.calibration + "&limit=" + std::to_string(kCalibration)));
-  return graph;
+  QuantizedModel model = prepare_by_platform(import_model(files.model), "onnxruntime");
+  calibrate(model, *open_dataset(files.calibration + "&limit=" + std::to_string(kCalibration)));
+  return std::move(model.graph);
 }
 
 void check(const Graph& graph, const Files& files, Requantize rule, std::int64_t least_equal) {

@@ -25,25 +25,17 @@ at::Tensor images(int seed) {
 
 std::vector<Node*> quantizers(const Graph& graph, Role role) {
   std::vector<Node*> found;
-  for (const auto& node : graph.nodes())
-    if (node->op() == "quench.FakeQuant" && fake_quant_spec(*node).role == role) found.push_back(node.get());
+  for (Node* node : quantizers_of(graph))
+    if (fake_quant_spec(*node).role == role) found.push_back(node);
   return found;
 }
 
-// What the observers of the plan make of one batch; weights are those that NormWeight gives.
-void calibrate_on(Graph& graph, const at::Tensor& x) {
-  enable_calibration(graph);
-  Executor executor(graph);
-  std::vector<std::pair<Node*, std::unique_ptr<Observer>>> observers;
-  for (const auto& node : graph.nodes()) {
-    if (node->op() != "quench.FakeQuant") continue;
-    observers.emplace_back(node.get(), observer_of(*node));
-    executor.set_observer(node->name(), observers.back().second.get());
-  }
-  executor.run({RtValue(x)});
-  for (const auto& [node, observer] : observers)
-    make_fake_quant(fake_quant_spec(*node))->accept(observer->qparams(), fake_quant_tensors(*node));
-  enable_quantization(graph);
+// By the verbs: what the observers of the plan make of one batch; weights are those that NormWeight gives.
+Graph calibrated_on(QuantizedModel model, const at::Tensor& x) {
+  enable_calibration(model);
+  forward(model, {RtValue(x)});
+  enable_quantization(model);
+  return std::move(model.graph);
 }
 
 void train(const Graph& graph) {
@@ -88,13 +80,13 @@ std::vector<Codes> weight_codes(const Graph& graph) {
   return all;
 }
 
-Graph prepared(NormMode norm) {
+QuantizedModel prepared(NormMode norm) {
   const auto net = make_zoo_model("small_cnn", {.seed = 3});
   QuantConfig config;
   config.weight.bits = 4;
   PrepareOptions options;
   options.norm = norm;
-  return prepare_by_platform(from_module(*net, {at::zeros({2, 1, 12, 12})}), "tensorrt_qdq", config, options).graph;
+  return prepare_by_platform(from_module(*net, {at::zeros({2, 1, 12, 12})}), "tensorrt_qdq", config, options);
 }
 
 at::Tensor logits(const Graph& graph, const at::Tensor& x) { return Executor(graph).run({RtValue(x)})[0].tensor(); }
@@ -110,9 +102,8 @@ void expect_same_codes(const std::vector<Codes>& trained, const std::vector<Code
 }
 
 TEST(LiveNorm, TrainedCodesAreThoseOfTheFoldedNetwork) {
-  Graph graph = prepared(NormMode::kLive);
+  Graph graph = calibrated_on(prepared(NormMode::kLive), images(1000));
   const int norms = static_cast<int>(quantizers(graph, Role::kWeight).size()) - 1;  // all but the last layer have one
-  calibrate_on(graph, images(1000));
   const std::vector<Codes> before = weight_codes(graph);
   train(graph);
   const std::vector<Codes> trained = weight_codes(graph);
@@ -128,9 +119,8 @@ TEST(LiveNorm, TrainedCodesAreThoseOfTheFoldedNetwork) {
 
 // Frozen, the live network is the folded one, node by node, on the same tensors: the same bits.
 TEST(LiveNorm, FrozenItComputesWhatTheFoldedNetworkDoes) {
-  Graph graph = prepared(NormMode::kFrozen);
+  Graph graph = calibrated_on(prepared(NormMode::kFrozen), images(1000));
   for (const auto& node : graph.nodes()) ASSERT_NE(node->op(), "BatchNormalization");
-  calibrate_on(graph, images(1000));
   train(graph);
   Graph folded(graph);
   run_passes(folded, {"fold_live_norms"});
@@ -141,8 +131,7 @@ TEST(LiveNorm, FrozenItComputesWhatTheFoldedNetworkDoes) {
 
 // Live in training, frozen at the end (docs/numerics.md 8.3): the codes stay.
 TEST(LiveNorm, FreezingKeepsTheCodes) {
-  Graph graph = prepared(NormMode::kLive);
-  calibrate_on(graph, images(1000));
+  Graph graph = calibrated_on(prepared(NormMode::kLive), images(1000));
   train(graph);
   const std::vector<Codes> live = weight_codes(graph);
   run_passes(graph, {"freeze_norms"});
@@ -151,8 +140,7 @@ TEST(LiveNorm, FreezingKeepsTheCodes) {
 
 // What trains goes through a file: the same bits in evaluation, the same parameters, and it still folds.
 TEST(LiveNorm, LivesInFiles) {
-  Graph graph = prepared(NormMode::kLive);
-  calibrate_on(graph, images(1000));
+  Graph graph = calibrated_on(prepared(NormMode::kLive), images(1000));
   Graph read = import_onnx_bytes(export_onnx_bytes(graph));
   const at::Tensor x = images(7);
   EXPECT_TRUE(at::equal(logits(read, x), logits(graph, x)));
@@ -165,8 +153,9 @@ TEST(LiveNorm, LivesInFiles) {
 // Post-training folding in double against the live form in float: the outputs of the float networks agree.
 TEST(LiveNorm, WithoutQuantizingItIsTheFloatNetwork) {
   const at::Tensor x = images(7);
-  const at::Tensor live = logits(prepared(NormMode::kLive), x), frozen = logits(prepared(NormMode::kFrozen), x);
-  const at::Tensor folded = logits(prepared(NormMode::kFold), x);
+  const at::Tensor live = logits(prepared(NormMode::kLive).graph, x),
+                   frozen = logits(prepared(NormMode::kFrozen).graph, x);
+  const at::Tensor folded = logits(prepared(NormMode::kFold).graph, x);
   // 12 layers, each with an error of (n + 8) 2^-24 of its sums of magnitudes (n at most 576 products); the logits are
   // of order 1 and random signs keep sums of magnitudes within 30 of the sums: 12 * 600 * 6e-8 * 30, over which errors
   // of single products average out by more than 10.

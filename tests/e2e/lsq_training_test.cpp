@@ -13,6 +13,7 @@
 #include "graph/tensor_types.h"
 #include "quench/export.h"
 #include "quench/fake_quant.h"
+#include "quench/quantizers.h"
 #include "quench/state_dict.h"
 
 namespace quench {

@@ -45,10 +45,10 @@ struct Job {
 
 void PrintTo(const Job& job, std::ostream* out) { *out << job.platform << " " << name_of(job.dtype); }
 
-Graph calibrated(const Job& job) {
-  Prepared prepared = prepare(demo_graph(job.dtype), settings_for(job.platform));
-  calibrate(prepared.graph, *images(0, 32));
-  return std::move(prepared.graph);
+QuantizedModel calibrated(const Job& job) {
+  QuantizedModel prepared = prepare(demo_graph(job.dtype), settings_for(job.platform));
+  calibrate(prepared, *images(0, 32));
+  return prepared;
 }
 
 class NarrowModel : public testing::TestWithParam<Job> {};
@@ -61,11 +61,11 @@ TEST_P(NarrowModel, IsPlannedAsItsFloat32Twin) {
 }
 
 std::int64_t right_when_corrected(const Job& job) {
-  Graph graph = calibrated(job);
+  QuantizedModel model = calibrated(job);
   BiasCorrectionOptions options;
   options.kind = BiasCorrection::kFast;
-  EXPECT_FALSE(correct_biases(graph, *images(0, 32), options).layers.empty());
-  return evaluate(graph, *images(200, 100), {}).correct;
+  EXPECT_FALSE(correct_biases(model, *images(0, 32), options).layers.empty());
+  return evaluate(model.graph, *images(200, 100), {}).correct;
 }
 
 // Weights that were rounded to 16 bits move codes by one here and there: about as many images are right as of the twin.
@@ -128,12 +128,12 @@ TEST(NarrowModels, FilesOfEveryTargetPassTheChecker) {
   int count = 0;
   for (const Job& job : all_jobs()) {
     if (!why_no_files(job.platform).empty()) continue;
-    Prepared prepared = prepare(demo_graph(job.dtype), settings_for(job.platform));
-    calibrate(prepared.graph, *images(0, 2));
+    QuantizedModel prepared = prepare(demo_graph(job.dtype), settings_for(job.platform));
+    calibrate(prepared, *images(0, 2));
     const std::string name = job.platform + "_" + name_of(job.dtype);
     DeployOptions options;
     options.name = name;
-    for (const DeployFile& file : deploy(prepared.graph, options).files) {
+    for (const DeployFile& file : deploy(prepared, options).files) {
       if (!file.is_model() || has_vendor_node(file.model)) continue;
       export_onnx(file.model, folder.path("files/" + name + "_" + file.name), {.opset = file.opset});
       ++count;

@@ -30,7 +30,7 @@ TEST(QdqImport, MobileNetV2KeepsItsBits) {
   run_passes(graph, cleanup_passes());
   const int pairs = count(graph, "QuantizeLinear");
   ASSERT_EQ(pairs, 66);
-  const Prepared prepared = prepare_by_platform(graph, "tensorrt");
+  const QuantizedModel prepared = prepare_by_platform(graph, "tensorrt");
   EXPECT_EQ(prepared.plan.count(Role::kActivation), pairs);
   EXPECT_EQ(prepared.plan.count(Role::kWeight), 53);
   EXPECT_EQ(count(prepared.graph, "quench.QuantizeBias"), 53);
@@ -46,7 +46,7 @@ TEST(QdqImport, MobileNetV2KeepsItsBits) {
 // The embedded model as operators on codes: written, read back, run. Both round once a layer, at different places: a
 // code may fall to the other side of a tie, so single steps of the output differ.
 TEST(QOperatorImport, RunsAsItsSimulation) {
-  Graph quantized = prepare_by_platform(import_model(demo_folder() + "/fashion_cnn.onnx"), "onnxruntime").graph;
+  QuantizedModel quantized = prepare_by_platform(import_model(demo_folder() + "/fashion_cnn.onnx"), "onnxruntime");
   const Images images = demo_images(0, 200);
   calibrate(quantized, TensorData(images.pixels));
   DeployOptions options;
@@ -59,9 +59,9 @@ TEST(QOperatorImport, RunsAsItsSimulation) {
   EXPECT_EQ(count(graph, "QLinearConv"), 10);
   EXPECT_EQ(count(graph, "com.microsoft.QLinearAdd"), 2);
   EXPECT_EQ(count(graph, "Conv") + count(graph, "Gemm"), 0);
-  Executor codes(graph), simulation(quantized);
+  Executor codes(graph), simulation(quantized.graph);
   const at::Tensor found = logits_of(codes, images.pixels), expected = logits_of(simulation, images.pixels);
-  const double step = quantized.find_node("logits.fq")->input(1)->tensor().item<double>();
+  const double step = quantized.graph.find_node("logits.fq")->input(1)->tensor().item<double>();
   EXPECT_LE((found - expected).abs().mean().item<double>(), 0.1 * step);
   EXPECT_LE((found - expected).abs().max().item<double>(), 3.01 * step);
   EXPECT_GE(found.argmax(1).eq(expected.argmax(1)).sum().item<std::int64_t>(), 199);

@@ -74,13 +74,13 @@ class RuntimeFusion : public testing::Test {
   // Quantized for the platform and written; gives the path of its Q/DQ (or other) file.
   std::string deployed(const Graph& graph, const std::string& platform, const std::string& ending,
                        at::IntArrayRef item) {
-    Prepared prepared = prepare_by_platform(graph, platform);
+    QuantizedModel prepared = prepare_by_platform(graph, platform);
     std::vector<std::int64_t> sizes = {2};
     sizes.insert(sizes.end(), item.begin(), item.end());
-    calibrate(prepared.graph, TensorData(at::randn(sizes)), {});
+    calibrate(prepared, TensorData(at::randn(sizes)), {});
     DeployOptions options;
     options.name = "net";
-    write_deployment(deploy(prepared.graph, options), folder_.string(), true);
+    write_deployment(deploy(prepared, options), folder_.string(), true);
     return (folder_ / ("net" + ending)).string();
   }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "quench/fake_quant.h"
+#include "quench/quantizers.h"
 #include "support/describe.h"
 
 namespace quench {

@@ -5,12 +5,11 @@
 
 #include <cmath>
 
-#include "calibrate/float_run.h"
+#include "measure/error_sums.h"
 #include "quench/calibrate.h"
 #include "quench/error.h"
 #include "quench/executor.h"
 #include "quench/prepare.h"
-#include "measure/error_sums.h"
 #include "report/profile_text.h"
 #include "support/expect_error.h"
 
@@ -50,8 +49,8 @@ Graph two_convolutions(Dim batch = Dim::symbol("N")) {
 }
 
 // By fours: the moving average of the ranges depends on the batch.
-Graph calibrated(const Graph& graph) {
-  Graph result = prepare_by_platform(graph, "tensorrt").graph;
+QuantizedModel calibrated(const Graph& graph) {
+  QuantizedModel result = prepare_by_platform(graph, "tensorrt");
   CalibrationOptions options;
   options.batch = 4;
   calibrate(result, Noise(), options);
@@ -73,7 +72,7 @@ double plain_sqnr(const at::Tensor& x, const at::Tensor& y) {
 constexpr double kNear = 1e-3;
 
 TEST(Profile, TheFirstLayerAloneIsTheFirstLayerSoFar) {
-  const Graph graph = calibrated(two_convolutions());
+  const QuantizedModel graph = calibrated(two_convolutions());
   const ProfileRecord record = profile(graph, Noise());
   ASSERT_EQ(record.layers.size(), 2U);
   EXPECT_EQ(record.images, 10);
@@ -82,24 +81,24 @@ TEST(Profile, TheFirstLayerAloneIsTheFirstLayerSoFar) {
   EXPECT_EQ(first.output, "relu.fq");  // the layer is Conv and Relu, with its output's quantizer
   EXPECT_NEAR(first.standalone.sqnr.value, first.cumulative.sqnr.value, kNear);
   EXPECT_NEAR(first.standalone.sqnr.value,
-              plain_sqnr(output_of(two_convolutions(), "relu"), output_of(graph, "relu.fq")), kNear);
+              plain_sqnr(output_of(two_convolutions(), "relu"), output_of(graph.graph, "relu.fq")), kNear);
 }
 
 TEST(Profile, TheLastLayerSoFarIsTheWholeNetwork) {
-  const Graph graph = calibrated(two_convolutions());
+  const QuantizedModel graph = calibrated(two_convolutions());
   const ProfileRecord record = profile(graph, Noise());
   const LayerProfile& last = record.layers.back();
   EXPECT_EQ(last.name, "second");
-  const at::Tensor x = output_of(two_convolutions(), "second"), y = output_of(graph, "second");
+  const at::Tensor x = output_of(two_convolutions(), "second"), y = output_of(graph.graph, "second");
   EXPECT_NEAR(last.cumulative.sqnr.value, plain_sqnr(x, y), kNear);
   EXPECT_NEAR(last.cumulative.mse.value, (x - y).pow(2).mean().item<double>(), kNear * last.cumulative.mse.value);
   EXPECT_NEAR(last.cumulative.max, (x - y).abs().max().item<double>(), kNear * last.cumulative.max);
 }
 
 TEST(Profile, ALayerAloneIsTheNetworkWithItsQuantizersAlone) {
-  const Graph graph = calibrated(two_convolutions());
-  Graph alone = graph;
-  disable_all(alone);
+  const QuantizedModel graph = calibrated(two_convolutions());
+  Graph alone = graph.graph;
+  set_state(alone, std::nullopt, {});
   for (const char* node : {"relu.fq", "w2.fq"}) set_fake_quant_flags(*alone.find_node(node), {.quantize = true});
   const ProfileRecord record = profile(graph, Noise());
   EXPECT_NEAR(record.layers[1].standalone.sqnr.value,
@@ -108,7 +107,7 @@ TEST(Profile, ALayerAloneIsTheNetworkWithItsQuantizersAlone) {
 }
 
 TEST(Profile, IsTheSameAtAnyBatchAndWhereTheModelFixesOne) {
-  const Graph graph = calibrated(two_convolutions()), fixed = calibrated(two_convolutions(4));
+  const QuantizedModel graph = calibrated(two_convolutions()), fixed = calibrated(two_convolutions(4));
   ProfileOptions options;
   options.batch = 3;
   const ProfileRecord all = profile(graph, Noise()), by_three = profile(graph, Noise(), options),
@@ -128,7 +127,7 @@ TEST(Profile, RanksTheWorstFirst) {
   rule.match = "second";
   rule.weight.bits = 2;
   config.layers = {rule};
-  Graph graph = prepare_by_platform(two_convolutions(), "onnxruntime", config).graph;
+  QuantizedModel graph = prepare_by_platform(two_convolutions(), "onnxruntime", config);
   calibrate(graph, Noise());
   const ProfileRecord record = profile(graph, Noise());
   EXPECT_EQ(record.layers[0].name, "first");
@@ -138,12 +137,12 @@ TEST(Profile, RanksTheWorstFirst) {
 }
 
 TEST(Profile, RefusesWhatWasNeverCalibrated) {
-  const Graph graph = prepare_by_platform(two_convolutions(), "tensorrt").graph;
+  const QuantizedModel graph = prepare_by_platform(two_convolutions(), "tensorrt");
   EXPECT_ERROR(profile(graph, Noise()), "never calibrated", "'relu'");
 }
 
 TEST(WithoutQuantizers, GivesTheFloatNetworkBitForBit) {
-  const Graph plain = without_quantizers(calibrated(two_convolutions()));
+  const Graph plain = without_quantizers(calibrated(two_convolutions()).graph);
   EXPECT_TRUE(at::equal(output_of(plain, "second"), output_of(two_convolutions(), "second")));
 }
 
@@ -179,14 +178,14 @@ TEST(ErrorSums, SaysInfiniteForEqualAndUnknownForOneImage) {
 
 // Issue 14: the reference is the network as it came, and a change that equalizing made must show.
 TEST(Profile, ComparesAnEqualizedNetworkWithTheOneThatCame) {
-  const Graph came = two_convolutions(), reference = without_quantizers(calibrated(came));
+  const Graph came = two_convolutions(), reference = without_quantizers(calibrated(came).graph);
   Graph scaled(came);
   const at::Tensor c = at::tensor({0.5, 2.0, 4.0, 1.0});
   scaled.set_tensor(scaled.value("w1"), came.value("w1").tensor() / c.reshape({4, 1, 1, 1}).to(at::kFloat));
   scaled.set_tensor(scaled.value("w2"), came.value("w2").tensor() * c.reshape({1, 4, 1, 1}).to(at::kFloat));
   ProfileOptions options;
   for (const char* value : {"first", "relu"}) options.scaled[value] = {{0.5, 2.0, 4.0, 1.0}, 1};
-  const Graph quantized = calibrated(scaled);
+  const QuantizedModel quantized = calibrated(scaled);
   // Powers of two: dividing and multiplying by them is exact, so that both references give the same.
   const ProfileRecord beside_scaled = profile(quantized, Noise()),
                       beside_came = profile(quantized, Noise(), options, &reference);
@@ -198,7 +197,7 @@ TEST(Profile, ComparesAnEqualizedNetworkWithTheOneThatCame) {
   // A wrong scaling is invisible beside itself, and plain beside what came.
   Graph wrong(scaled);
   wrong.set_tensor(wrong.value("w2"), came.value("w2").tensor());
-  const Graph bad = calibrated(wrong);
+  const QuantizedModel bad = calibrated(wrong);
   EXPECT_GT(profile(bad, Noise()).layers.back().cumulative.sqnr.value, 20);
   EXPECT_LT(profile(bad, Noise(), options, &reference).layers.back().cumulative.sqnr.value, 10);
 }

@@ -1,4 +1,5 @@
 #include "passes/live_graphs.h"
+#include "quench/quantizers.h"
 #include "support/describe.h"
 
 namespace quench {

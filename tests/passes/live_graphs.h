@@ -4,6 +4,7 @@
 #include "passes/graphs.h"
 #include "quench/fake_quant.h"
 #include "quench/observer.h"
+#include "quench/quantizers.h"
 
 namespace quench {
 

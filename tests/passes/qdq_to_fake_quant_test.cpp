@@ -1,6 +1,7 @@
 #include "graph/tensor_types.h"
 #include "passes/graphs.h"
 #include "quench/fake_quant.h"
+#include "quench/quantizers.h"
 #include "support/describe.h"
 
 namespace quench {

@@ -35,7 +35,7 @@ TEST(AcademicNlp, CountsOfStories) {
   SKIP_WITHOUT(path);
   QuantConfig config = settings_for("academic_nlp");
   config.weight.granularity = Granularity::kChannel;
-  const Prepared prepared = prepare(import_model(path), config);
+  const QuantizedModel prepared = prepare(import_model(path), config);
   EXPECT_EQ(counts_of(prepared.plan), (Counts{41, 37}));
   int tables = 0;
   for (const auto& node : prepared.graph.nodes()) {

@@ -4,6 +4,7 @@
 #include "platforms/gated_graph.h"
 #include "platforms/zoo_graph.h"
 #include "quench/observer.h"
+#include "quench/prepare.h"
 
 namespace quench {
 namespace {
@@ -31,8 +32,7 @@ void check_plan(const Graph& graph, const QuantConfig& config) {
   const std::string text = to_yaml(plan);
   EXPECT_EQ(to_yaml(plan_from_yaml(text)), text);
   EXPECT_TRUE(diff_plans(plan, plan_from_yaml(text)).empty());
-  Graph quantized(graph);
-  insert_quantizers(quantized, plan);  // verifies
+  const Graph quantized = insert_quantizers(graph, plan).graph;  // verifies
   int quantizers = 0;
   for (const auto& node : quantized.nodes())
     quantizers += node->op() == "quench.FakeQuant" || node->op() == "quench.QuantizeBias";

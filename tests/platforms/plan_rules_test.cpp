@@ -6,6 +6,7 @@
 #include "platforms/zoo_graph.h"
 #include "quench/error.h"
 #include "quench/op.h"
+#include "quench/prepare.h"
 
 namespace quench {
 namespace {
@@ -154,7 +155,7 @@ TEST(PlanRules, AnotherReaderOfAWeightReadsItAsItIs) {
     output %rows
   })");
   const QuantPlan plan = make_plan(graph, for_platform("onnxruntime"));
-  insert_quantizers(graph, plan);
+  graph = insert_quantizers(graph, plan).graph;
   EXPECT_EQ(graph.find_node("rows")->input(0)->name(), "w");
   EXPECT_EQ(graph.find_node("y")->input(1)->producer()->op(), "quench.FakeQuant");
 }

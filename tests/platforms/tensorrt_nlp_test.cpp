@@ -56,7 +56,7 @@ TEST(TensorrtNlp, SkipsEmbeddingsNumbersAndMasks) {
 TEST(TensorrtNlp, PlansStories) {
   const std::string path = real_data("models/stories260K_T256.onnx");
   SKIP_WITHOUT(path);
-  const Prepared prepared = prepare(import_model(path), settings_for("tensorrt_nlp"));
+  const QuantizedModel prepared = prepare(import_model(path), settings_for("tensorrt_nlp"));
   EXPECT_EQ(counts_of(prepared.plan), (Counts{59, 36}));
 }
 

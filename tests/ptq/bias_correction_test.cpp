@@ -18,12 +18,13 @@ std::unique_ptr<Dataset> demo_data(int offset, int count) {
 }
 
 // Three bits: errors that a correction can be seen to mend.
-Graph quantized(const Dataset& data) {
+QuantizedModel quantized(const Dataset& data) {
   QuantConfig config;
   config.weight.bits = 3;
-  Prepared prepared = prepare_by_platform(import_model(demo_folder() + "/fashion_cnn.onnx"), "onnxruntime", config);
-  calibrate(prepared.graph, data);
-  return std::move(prepared.graph);
+  QuantizedModel prepared =
+      prepare_by_platform(import_model(demo_folder() + "/fashion_cnn.onnx"), "onnxruntime", config);
+  calibrate(prepared, data);
+  return prepared;
 }
 
 at::Tensor output_of(const Graph& graph, const std::string& layer, const at::Tensor& pixels) {
@@ -36,7 +37,7 @@ at::Tensor output_of(const Graph& graph, const std::string& layer, const at::Ten
 double mean_shift(const Graph& quantized, const Graph& uncorrected, const std::string& layer,
                   const at::Tensor& pixels) {
   Graph plain(uncorrected), weights(quantized);
-  disable_all(plain);
+  set_state(plain, std::nullopt, {});
   set_state(weights, Role::kActivation, {});
   const at::Tensor difference = output_of(weights, layer, pixels) - output_of(plain, layer, pixels);
   return difference.mean({0, 2, 3}, false, at::kDouble).abs().max().item<double>();
@@ -49,23 +50,23 @@ std::vector<std::string> convolutions(const Graph& graph) {
   return names;
 }
 
-BiasCorrectionRecord correct(Graph& graph, const Dataset& data, BiasCorrection kind, std::int64_t images) {
+BiasCorrectionRecord correct(QuantizedModel& model, const Dataset& data, BiasCorrection kind, std::int64_t images) {
   BiasCorrectionOptions options;
   options.kind = kind;
   options.images = images;
-  return correct_biases(graph, data, options);
+  return correct_biases(model, data, options);
 }
 
 TEST(BiasCorrection, SequentialLeavesNoMeanErrorBehind) {
   const auto data = demo_data(0, 64);
-  Graph graph = quantized(*data);
-  const Graph before(graph);
-  const BiasCorrectionRecord record = correct(graph, *data, BiasCorrection::kSequential, 64);
+  QuantizedModel model = quantized(*data);
+  const Graph before(model.graph);
+  const BiasCorrectionRecord record = correct(model, *data, BiasCorrection::kSequential, 64);
   EXPECT_TRUE(record.changed());
   EXPECT_EQ(record.images, 64);
   const at::Tensor pixels = demo_images(0, 64).pixels;
-  for (const std::string& conv : convolutions(graph)) {
-    const double was = mean_shift(before, before, conv, pixels), is = mean_shift(graph, before, conv, pixels);
+  for (const std::string& conv : convolutions(model.graph)) {
+    const double was = mean_shift(before, before, conv, pixels), is = mean_shift(model.graph, before, conv, pixels);
     // On the very images of the correction the means agree but for the rounding of the int32 bias and of later
     // quantizers that see another bias: a twentieth of what it was.
     EXPECT_LT(is, 0.05 * was) << conv;
@@ -74,40 +75,40 @@ TEST(BiasCorrection, SequentialLeavesNoMeanErrorBehind) {
 
 TEST(BiasCorrection, FastMendsTheFirstLayerExactly) {
   const auto data = demo_data(0, 64);
-  Graph graph = quantized(*data);
-  const Graph before(graph);
-  const BiasCorrectionRecord record = correct(graph, *data, BiasCorrection::kFast, 0);
+  QuantizedModel model = quantized(*data);
+  const Graph before(model.graph);
+  const BiasCorrectionRecord record = correct(model, *data, BiasCorrection::kFast, 0);
   EXPECT_EQ(record.images, 64);
   // The first layer reads what it reads in the float network, so that only the rounding of its int32 bias is left:
   // half a step, and the rounding of float32 sums.
-  const std::string first = convolutions(graph).front();
-  const Node& rounding = *graph.find_node(first)->input(2)->producer();
+  const std::string first = convolutions(model.graph).front();
+  const Node& rounding = *model.graph.find_node(first)->input(2)->producer();
   ASSERT_EQ(rounding.op(), "quench.QuantizeBias");
   const double step = (rounding.input(1)->tensor() * rounding.input(2)->tensor()).max().item<double>();
-  EXPECT_LT(mean_shift(graph, before, first, demo_images(0, 64).pixels), 0.5 * step + 1e-5);
+  EXPECT_LT(mean_shift(model.graph, before, first, demo_images(0, 64).pixels), 0.5 * step + 1e-5);
 }
 
 TEST(BiasCorrection, HelpsAtThreeBits) {
   const auto data = demo_data(0, 500);
   const Images test = demo_images(500, 500);
-  Graph graph = quantized(*data);
-  const double before = accuracy(graph, test);
+  const QuantizedModel model = quantized(*data);
+  const double before = accuracy(model.graph, test);
   for (const BiasCorrection kind : {BiasCorrection::kFast, BiasCorrection::kSequential}) {
-    Graph corrected(graph);
+    QuantizedModel corrected(model);
     correct(corrected, *data, kind, 0);
-    EXPECT_GT(accuracy(corrected, test), before) << name_of(kind);
+    EXPECT_GT(accuracy(corrected.graph, test), before) << name_of(kind);
   }
 }
 
 TEST(BiasCorrection, OtherGraphsAreNotTouched) {
   const auto data = demo_data(0, 16);
-  Graph graph = quantized(*data);
-  const Graph copy(graph);  // shares its tensors
+  QuantizedModel model = quantized(*data);
+  const Graph copy(model.graph);  // shares its tensors
   const at::Tensor pixels = demo_images(0, 4).pixels;
   const at::Tensor before = Executor(copy).run({RtValue(pixels)})[0].tensor();
-  correct(graph, *data, BiasCorrection::kFast, 0);
+  correct(model, *data, BiasCorrection::kFast, 0);
   EXPECT_TRUE(at::equal(Executor(copy).run({RtValue(pixels)})[0].tensor(), before));
-  EXPECT_FALSE(at::equal(Executor(graph).run({RtValue(pixels)})[0].tensor(), before));
+  EXPECT_FALSE(at::equal(Executor(model.graph).run({RtValue(pixels)})[0].tensor(), before));
 }
 
 // Numbers of a normal distribution, the same for every run.
@@ -133,18 +134,17 @@ TEST(BiasCorrection, LayersWithoutABiasGetOne) {
   QuantConfig config;
   config.weight.bits = 4;
   for (const char* platform : {"tensorrt_qdq", "onnxruntime"}) {
-    Prepared prepared = prepare_by_platform(graph, platform, config);
+    QuantizedModel prepared = prepare_by_platform(graph, platform, config);
     const Noise data;
-    calibrate(prepared.graph, data);
-    EXPECT_TRUE(correct(prepared.graph, data, BiasCorrection::kFast, 0).changed());
+    calibrate(prepared, data);
+    EXPECT_TRUE(correct(prepared, data, BiasCorrection::kFast, 0).changed());
     const Node* conv = prepared.graph.find_node("y");
     ASSERT_EQ(conv->inputs().size(), 3u) << platform;
     ASSERT_TRUE(conv->input(2));
     // In int32 where the platform has it so, and in the plan.
     const bool int32 = std::string(platform) == "onnxruntime";
     EXPECT_EQ(conv->input(2)->producer() != nullptr, int32);
-    const QuantPlan plan = plan_from_yaml(prepared.graph.metadata.at("quench.plan"));
-    EXPECT_EQ(plan.count(Role::kBias), int32 ? 1 : 0);
+    EXPECT_EQ(prepared.plan.count(Role::kBias), int32 ? 1 : 0);
   }
 }
 
@@ -164,17 +164,17 @@ TEST(BiasCorrection, RowsThatAreNoImagesAndASharedBias) {
   QuantConfig config;
   config.weight.bits = 4;
   config.weight.granularity = Granularity::kTensor;
-  Prepared prepared = prepare_by_platform(graph, "tensorrt_qdq", config);
+  QuantizedModel prepared = prepare_by_platform(graph, "tensorrt_qdq", config);
   const Noise data;
-  calibrate(prepared.graph, data);
+  calibrate(prepared, data);
   const Graph before(prepared.graph);
-  EXPECT_TRUE(correct(prepared.graph, data, BiasCorrection::kFast, 0).changed());
+  EXPECT_TRUE(correct(prepared, data, BiasCorrection::kFast, 0).changed());
   const Value& first = *prepared.graph.find_node("first")->input(2);
   const Value& second = *prepared.graph.find_node("second")->input(2);
   EXPECT_NE(&first, &second);
   // The mean of the first layer's output is that of the float network, to float32's rounding.
   Graph plain(before), weights(prepared.graph);
-  disable_all(plain);
+  set_state(plain, std::nullopt, {});
   set_state(weights, Role::kActivation, {});
   LoadOptions load;
   load.batch_size = 8;
@@ -207,9 +207,9 @@ TEST(BiasCorrection, AFixedBatchGivesTheSameBiases) {
   QuantConfig config;
   config.weight.bits = 4;
   const auto biases = [&](const char* platform, const std::string& batch, BiasCorrection kind) {
-    Prepared prepared = prepare_by_platform(two_convs(batch), platform, config);
-    calibrate(prepared.graph, data);
-    const BiasCorrectionRecord record = correct(prepared.graph, data, kind, 0);
+    QuantizedModel prepared = prepare_by_platform(two_convs(batch), platform, config);
+    calibrate(prepared, data);
+    const BiasCorrectionRecord record = correct(prepared, data, kind, 0);
     EXPECT_TRUE(record.changed());
     EXPECT_EQ(record.images, 8);
     EXPECT_EQ(record.layers.size(), 2u);
@@ -256,15 +256,15 @@ TEST(BiasCorrection, BiasesThatAreNotOneNumberPerScale) {
   QuantConfig config;
   config.weight.bits = 4;
   for (const char* text : {transposed, gemm}) {
-    Prepared prepared = prepare_by_platform(parse_graph(text), "onnxruntime", config);
-    calibrate(prepared.graph, data);
+    QuantizedModel prepared = prepare_by_platform(parse_graph(text), "onnxruntime", config);
+    calibrate(prepared, data);
     const Graph before(prepared.graph);
-    EXPECT_TRUE(correct(prepared.graph, data, BiasCorrection::kSequential, 0).changed());
+    EXPECT_TRUE(correct(prepared, data, BiasCorrection::kSequential, 0).changed());
     LoadOptions load;
     load.batch_size = 8;
     const RtValue x = Loader(data, load).next()->inputs.only();
     Graph plain(before), weights(prepared.graph);
-    disable_all(plain);
+    set_state(plain, std::nullopt, {});
     set_state(weights, Role::kActivation, {});
     const auto means = [&](const Graph& of) {
       return channel_means(*of.find_node("z"), Executor(of).run({{"x", x}}, {"z"}).at("z").tensor());

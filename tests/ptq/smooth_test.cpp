@@ -5,6 +5,7 @@
 #include "quench/executor.h"
 #include "quench/op.h"
 #include "quench/platform.h"
+#include "quench/prepare.h"
 #include "quench/ptq.h"
 
 namespace quench {

@@ -9,6 +9,7 @@
 #include "quench/import.h"
 #include "quench/op.h"
 #include "quench/pass.h"
+#include "quench/quantizers.h"
 #include "support/expect_error.h"
 
 namespace quench {

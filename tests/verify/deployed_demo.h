@@ -19,13 +19,14 @@ class DeployedDemo {
   explicit DeployedDemo(const std::string& platform = "onnxruntime")
       : DeployedDemo(import_model(demo_model()), *open_dataset(demo_data(0, 64)), platform) {}
   DeployedDemo(const Graph& model, const Dataset& calibration, const std::string& platform) {
-    Graph graph = prepare_by_platform(model, platform).graph;
-    calibrate(graph, calibration);
-    graph.metadata["quench.format"] = "1";
-    export_onnx(graph, folder_.path("demo.quench.onnx"));
+    QuantizedModel quantized = prepare_by_platform(model, platform);
+    calibrate(quantized, calibration);
+    Graph file = with_plan_text(quantized);
+    file.metadata["quench.format"] = "1";
+    export_onnx(file, folder_.path("demo.quench.onnx"));
     DeployOptions options;
     options.name = "demo";
-    write_deployment(deploy(graph, options), folder_.path("files"));
+    write_deployment(deploy(quantized, options), folder_.path("files"));
   }
   std::string folder() const { return folder_.path("files"); }
   std::string file() const { return deployed_files(folder(), "onnxruntime").at(0); }

@@ -12,12 +12,12 @@ namespace {
 // The embedded model, calibrated for a platform; its files in a folder.
 struct Forms {
   explicit Forms(const std::string& platform, const Options& exporter = {})
-      : graph(prepare_by_platform(import_model(demo_model()), platform).graph) {
-    calibrate(graph, *open_dataset(demo_data(0, 64)));
+      : model(prepare_by_platform(import_model(demo_model()), platform)) {
+    calibrate(model, *open_dataset(demo_data(0, 64)));
     DeployOptions options;
     options.name = "demo";
     options.exporter = exporter;
-    write_deployment(deploy(graph, options), folder.path("files"));
+    write_deployment(deploy(model, options), folder.path("files"));
   }
   at::Tensor run(const std::string& runtime, const std::string& file, const at::Tensor& images) const {
     VerifyOptions options;
@@ -27,7 +27,7 @@ struct Forms {
         make_runner(options).run(folder.path("files/" + file), {{"input", RtValue(images)}}, scratch);
     return outputs.at("logits").tensor();
   }
-  Graph graph;
+  QuantizedModel model;
   TemporaryFolder folder;
 };
 
@@ -65,7 +65,7 @@ TEST(Forms, FakeQuantizeGivesTheSimulationInOpenvino) {
   const at::Tensor x = images(100);
   for (const char* platform : {"openvino", "mmrazor_openvino"}) {
     const Forms forms(platform);
-    const at::Tensor simulated = Executor(forms.graph).run({RtValue(x)})[0].tensor();
+    const at::Tensor simulated = Executor(forms.model.graph).run({RtValue(x)})[0].tensor();
     const at::Tensor ran = forms.run("openvino", "demo_deploy_model.onnx", x);
     EXPECT_LT((ran - simulated).abs().mean().item<double>(), 0.03) << platform;
     EXPECT_GE((ran.argmax(1) == simulated.argmax(1)).sum().item<int>(), 99) << platform;

@@ -13,15 +13,14 @@ namespace {
 
 // Quantizers on x, both weights and both Relus; conv1 goes to one through a Relu, conv2 to the Add.
 Graph quantized() {
-  Graph graph = quantized_graph();
-  for (const auto& node : graph.nodes())
-    if (node->op() == "quench.FakeQuant") {
-      const FakeQuantSpec spec = fake_quant_spec(*node);
-      QParams params{std::vector<float>(spec.scheme.per_tensor() ? 1 : 4, 0.25F), {}};
-      params.zero_point.assign(params.scale.size(), 0);
-      make_fake_quant(spec)->accept(params, fake_quant_tensors(*node));
-    }
-  enable_quantization(graph);
+  Graph graph = quantized_model().graph;
+  for (const Node* node : quantizers_of(graph)) {
+    const FakeQuantSpec spec = fake_quant_spec(*node);
+    QParams params{std::vector<float>(spec.scheme.per_tensor() ? 1 : 4, 0.25F), {}};
+    params.zero_point.assign(params.scale.size(), 0);
+    make_fake_quant(spec)->accept(params, fake_quant_tensors(*node));
+  }
+  set_state(graph, std::nullopt, {.quantize = true});
   graph.set_tensor(graph.value("b1"), at::tensor({0.1F, 0.03125F, -1.0F, 0.09375F}));
   return graph;
 }
