@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels/affine.h"
-#include "kernels/learned.h"
-#include "kernels/simd.h"
-#include "kernels/statistics.h"
+#include "kernels/affine/affine.h"
+#include "kernels/affine/learned.h"
+#include "kernels/simd/simd.h"
+#include "kernels/statistics/statistics.h"
 #include "quench/process.h"
 
 namespace {

@@ -1,8 +1,9 @@
-# quench_component(NAME [ATEN] [DEPENDS components...] [LINK targets...]): all .cpp of src/NAME.
+# quench_component(NAME [ATEN] [PCH headers...] [DEPENDS components...] [LINK targets...]): all .cpp of src/NAME and its
+# rooms. ATEN: its files use LibTorch's tensors. PCH: what most of them include beyond ATen/ATen.h and is slow to read.
 # OBJECT libraries keep the self-registering files, which a static archive would drop.
 function(quench_component name)
-  cmake_parse_arguments(ARG "ATEN" "" "DEPENDS;LINK" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  cmake_parse_arguments(ARG "ATEN" "" "PCH;DEPENDS;LINK" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
   add_library(quench_${name} OBJECT ${sources})
   target_include_directories(quench_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(quench_${name} PUBLIC quench_options ${ARG_LINK})
@@ -11,7 +12,9 @@ function(quench_component name)
   endforeach()
   if(ARG_ATEN)
     target_link_libraries(quench_${name} PUBLIC quench_torch)
-    if(QUENCH_PCH)
+    if(QUENCH_PCH AND ARG_PCH)
+      target_precompile_headers(quench_${name} PRIVATE <ATen/ATen.h> ${ARG_PCH})
+    elseif(QUENCH_PCH)
       target_precompile_headers(quench_${name} REUSE_FROM quench_aten_pch)
     endif()
   endif()
@@ -32,7 +35,7 @@ function(quench_component_test name)
   set_target_properties(${name}_test PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${name}_test PRIVATE -fPIC)
   if(QUENCH_PCH)
-    target_precompile_headers(${name}_test REUSE_FROM quench_aten_pch)
+    target_precompile_headers(${name}_test REUSE_FROM quench_test_pch)
   endif()
   add_test(NAME ${name} COMMAND ${name}_test)
   set_tests_properties(${name} PROPERTIES TIMEOUT 900 ENVIRONMENT

@@ -1,4 +1,4 @@
-# src/kernels/*.cu, where LibTorch's CUDA is linked. Without fused multiply-add: the bits are those of the CPU.
+# src/kernels/cuda/*.cu, where LibTorch's CUDA is linked. Without fused multiply-add: the bits are those of the CPU.
 # CMAKE_CUDA_ARCHITECTURES chooses the processors; "native" is the one of this machine.
 if(NOT QUENCH_WITH_CUDA)
   return()
@@ -10,7 +10,7 @@ if(NOT CMAKE_CUDA_COMPILER AND CUDAToolkit_NVCC_EXECUTABLE)
   set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE})
 endif()
 enable_language(CUDA)
-file(GLOB cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernels/*.cu)
+file(GLOB cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernels/cuda/*.cu)
 add_library(quench_cuda OBJECT ${cuda_sources})
 set_target_properties(quench_cuda PROPERTIES CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON CUDA_RUNTIME_LIBRARY Shared)
 target_include_directories(quench_cuda PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)

@@ -9,14 +9,14 @@ if(QUENCH_FUZZ)
   target_compile_definitions(quench_kernels PRIVATE QUENCH_ONE_THREAD)  # what is found is found again
 endif()
 
-# src/kernels/isa_*.cpp: the same loops for each instruction set. They see no LibTorch header (see kernels/simd.h),
+# src/kernels/simd/isa_*.cpp: the same loops for each instruction set. They see no LibTorch header (see kernels/simd/simd.h),
 # and are optimized in every kind of build: without it they would not be vectorised at all.
 set(isa_flags -O3 -fno-math-errno -fno-trapping-math)
 set(isa_flags_base "")
 set(isa_flags_avx2 -mavx2)
 set(isa_flags_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
 foreach(isa base avx2 avx512)
-  set(source ${PROJECT_SOURCE_DIR}/src/kernels/isa_${isa}.cpp)
+  set(source ${PROJECT_SOURCE_DIR}/src/kernels/simd/isa_${isa}.cpp)
   set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON
     COMPILE_OPTIONS "${isa_flags};${isa_flags_${isa}}")
   if(NOT isa STREQUAL "base" AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

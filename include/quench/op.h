@@ -2,7 +2,9 @@
 // (opset 21 semantics); several near relatives share a file in src/ops/.
 #pragma once
 
+#include <any>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -60,8 +62,13 @@ class ExecContext {
   virtual RandomKey random_key(const Node&) const { return {}; }
   // Who watches a quench.FakeQuant that observes; null where nobody was named.
   virtual Observer* observer(const Node&) const { return nullptr; }
+  // What the operator keeps for this node from run to run; empty at first.
+  virtual std::any& kept(const Node& node) { return kept_[&node]; }
   // Runs a body of `node` (If, Loop, Scan). `inputs` fit the body's own inputs, captures included.
   virtual std::vector<RtValue> run_body(const Graph& body, const std::vector<RtValue>& inputs) = 0;
+
+ private:
+  std::map<const Node*, std::any> kept_;
 };
 
 // One per slot of the node; none where absent. Reading past the end gives none too, so that a node with too

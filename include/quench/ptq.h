@@ -40,7 +40,7 @@ struct EqualizeOptions {
   // For pairs with a product or a ReLU6 between them, whose ranges are measured (else skipped), and for the check that
   // the network still computes the same (else on random numbers).
   const Dataset* data = nullptr;
-  std::int64_t batch = 0;     // of the data; 0: the model's own where it is fixed, else 32
+  std::int64_t batch = 0;     // of the data; 0: the model's own where it is fixed, else what memory holds
   std::int64_t images = 128;  // of the data, at most
 };
 
@@ -84,7 +84,7 @@ SmoothRecord smooth(Graph& graph, QuantPlan& plan, const Dataset& data, const Sm
 
 struct BiasCorrectionOptions {
   BiasCorrection kind = BiasCorrection::kFast;
-  std::int64_t batch = 0;   // kFast; 0: the model's own where it is fixed, else 32
+  std::int64_t batch = 0;   // 0: the model's own where it is fixed, else what memory holds
   std::int64_t images = 0;  // at most so many; 0: all of the data (kFast) or 64 (kSequential, which holds them at once)
   int workers = 1;
   bool skip_broken = false;

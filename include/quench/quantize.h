@@ -91,6 +91,9 @@ Quantized quantize(const std::string& file, const QuantizeData& data, const JobC
 Quantized quantize(const std::string& file, const QuantizeData& data, const QuantConfig& config,
                    const QuantizeOptions& options = {});
 
+// Throws for a model that is quantized already, naming the node; quantize() begins with it.
+void check_is_float(const Graph& graph);
+
 // Equalization, smoothing and bias correction: as the config says, or as its platform does it; off under parity.
 JobConfig with_platform_defaults(JobConfig config);
 

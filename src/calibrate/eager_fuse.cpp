@@ -3,7 +3,7 @@
 
 #include "calibrate/eager_rules.h"
 #include "passes/rewrite.h"
-#include "platforms/match.h"
+#include "platforms/plan/match.h"
 #include "quench/error.h"
 
 namespace quench {

@@ -3,7 +3,7 @@
 #include <regex>
 
 #include "calibrate/eager_rules.h"
-#include "platforms/match.h"
+#include "platforms/plan/match.h"
 #include "quench/error.h"
 #include "quench/op.h"
 #include "quench/platform.h"

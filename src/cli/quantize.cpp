@@ -203,6 +203,7 @@ void run_job(const QuantizeJob& job, const CommonOptions& common) {
   Stages stages(job.stop_after, [&](const StageRecord& stage) { after_stage(job, stage, graph); });
   stages.run("import", [&] {
     graph = load_model(job.config.model, job.import);
+    check_is_float(graph);  // before the data, which may be of another model
     data = open_datasets(job, graph);
     hashes = hash_files(job.config);
   });

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "data/top_classes.h"
-#include "deploy/quantized.h"
+#include "deploy/forms/quantized.h"
 #include "graph/border.h"
 #include "quench/error.h"
 

@@ -1,9 +1,9 @@
 #include "quench/deploy.h"
 
 #include "deploy/export_check.h"
-#include "deploy/float32_io.h"
+#include "deploy/forms/float32_io.h"
+#include "deploy/forms/reference_nodes.h"
 #include "deploy/ready.h"
-#include "deploy/reference_nodes.h"
 #include "quench/error.h"
 #include "quench/platform.h"
 

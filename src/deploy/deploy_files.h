@@ -1,7 +1,7 @@
 // Files that several exporters write.
 #pragma once
 
-#include "deploy/qdq_graph.h"
+#include "deploy/forms/qdq_graph.h"
 #include "quench/deploy.h"
 
 namespace quench {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "deploy/compare_outputs.h"
-#include "deploy/quantized.h"
+#include "deploy/forms/quantized.h"
 #include "deploy/quantizer_differences.h"
 #include "deploy/sample_inputs.h"
 #include "quench/error.h"

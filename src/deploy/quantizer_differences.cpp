@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "deploy/quantized.h"
-#include "deploy/strip.h"
+#include "deploy/forms/quantized.h"
+#include "deploy/forms/strip.h"
 #include "passes/rewrite.h"
 #include "quench/error.h"
 #include "quench/executor.h"

@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "deploy/quantized.h"
+#include "deploy/forms/quantized.h"
 #include "passes/rewrite.h"
 #include "quantized/restore_schemes.h"
 #include "quench/error.h"

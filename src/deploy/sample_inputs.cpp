@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "data/feed.h"
-#include "deploy/quantized.h"
+#include "deploy/forms/quantized.h"
 #include "graph/tensor_types.h"
 #include "quench/error.h"
 #include "quench/rt_value.h"

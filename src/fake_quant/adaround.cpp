@@ -5,8 +5,8 @@
 #include <ATen/ATen.h>
 
 #include "fake_quant/affine_rule.h"
+#include "kernels/affine/learned.h"
 #include "kernels/layout.h"
-#include "kernels/learned.h"
 #include "quant/adaround.h"
 #include "quench/fake_quant.h"
 #include "quench/gradient.h"

@@ -1,7 +1,7 @@
 // What reconstruction asks of AdaRound's quantizer beyond quantizing.
 #pragma once
 
-#include "kernels/affine.h"
+#include "kernels/affine/affine.h"
 
 namespace quench {
 

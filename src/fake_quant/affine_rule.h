@@ -1,7 +1,7 @@
 // The affine op with its plain gradient: dy where the code is in range (docs/numerics.md 4).
 #pragma once
 
-#include "kernels/affine.h"
+#include "kernels/affine/affine.h"
 
 namespace quench {
 

@@ -2,7 +2,7 @@
 // docs/numerics.md 5.8).
 #include <ATen/ATen.h>
 
-#include "kernels/learned.h"
+#include "kernels/affine/learned.h"
 #include "quench/error.h"
 #include "quench/fake_quant.h"
 #include "quench/gradient.h"

@@ -8,7 +8,7 @@
 
 #include "fake_quant/in_place.h"
 #include "fake_quant/learned_scale.h"
-#include "kernels/affine.h"
+#include "kernels/affine/affine.h"
 #include "quench/fake_quant.h"
 #include "quench/gradient.h"
 #include "quench/vendor_node.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "fake_quant/in_place.h"
-#include "kernels/learned.h"
+#include "kernels/affine/learned.h"
 #include "quant/scale_rule.h"
 #include "quench/error.h"
 #include "quench/fake_quant.h"

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "fake_quant/learned_scale.h"
-#include "kernels/learned.h"
+#include "kernels/affine/learned.h"
 #include "quench/error.h"
 #include "quench/fake_quant.h"
 #include "quench/gradient.h"

@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "fake_quant/in_place.h"
-#include "kernels/affine.h"
+#include "kernels/affine/affine.h"
 #include "quant/rounding.h"
 #include "quench/error.h"
 #include "quench/fake_quant.h"

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "core/zip_archive.h"
-#include "import/pt2_archive.h"
+#include "import/pt2/archive.h"
 #include "quench/error.h"
 #include "quench/import.h"
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "kernels/affine.h"
-#include "kernels/table.h"
+#include "kernels/affine/affine.h"
+#include "kernels/affine/table.h"
 
 namespace quench {
 

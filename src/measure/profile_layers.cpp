@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "platforms/layers.h"
+#include "platforms/plan/layers.h"
 #include "quench/op.h"
 #include "quench/platform.h"
 

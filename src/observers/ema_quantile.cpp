@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kernels/statistics.h"
+#include "kernels/statistics/statistics.h"
 #include "observers/range.h"
 #include "observers/resampled_histogram.h"
 #include "quench/error.h"

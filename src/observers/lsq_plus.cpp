@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/statistics.h"
+#include "kernels/statistics/statistics.h"
 #include "observers/grid_histogram.h"
 #include "observers/moments.h"
 #include "observers/range.h"

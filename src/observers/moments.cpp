@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/statistics.h"
+#include "kernels/statistics/statistics.h"
 
 namespace quench {
 namespace {

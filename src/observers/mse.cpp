@@ -3,7 +3,7 @@
 // found there are combined by min and max, or by a moving average.
 #include <ATen/ATen.h>
 
-#include "kernels/statistics.h"
+#include "kernels/statistics/statistics.h"
 #include "observers/grid_histogram.h"
 #include "observers/range.h"
 #include "quench/error.h"

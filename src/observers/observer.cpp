@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "kernels/statistics.h"
+#include "kernels/statistics/statistics.h"
 #include "observers/state.h"
 #include "quench/error.h"
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/bins.h"
-#include "kernels/statistics.h"
+#include "kernels/statistics/bins.h"
+#include "kernels/statistics/statistics.h"
 #include "quench/error.h"
 
 namespace quench {

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "kernels/statistics.h"
+#include "kernels/statistics/statistics.h"
 #include "quench/observer.h"
 
 namespace quench {

@@ -10,7 +10,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "data/feed.h"
+#include "calibrate/slice_size.h"
 #include "ptq/correcting.h"
 #include "ptq/counted_batch.h"
 #include "ptq/layer_bias.h"
@@ -29,6 +29,15 @@ Graph with_weights_quantized(const Graph& graph) {
   return copy;
 }
 
+FeedOptions feed_options(const Graph& graph, const Dataset& data, const BiasCorrectionOptions& options) {
+  FeedOptions how;
+  how.batch = options.batch;
+  how.otherwise = slice_size(without_quantizers(graph), data);
+  how.workers = options.workers;
+  how.skip_broken = options.skip_broken;
+  return how;
+}
+
 CorrectedLayer record_of(const Node& layer, const at::Tensor& shift, double deviation) {
   const double unit = deviation > 0 ? deviation : 1.0;
   return {layer.name(), shift.abs().max().item<double>() / unit,
@@ -36,14 +45,6 @@ CorrectedLayer record_of(const Node& layer, const at::Tensor& shift, double devi
 }
 
 namespace {
-
-FeedOptions feed_options(const BiasCorrectionOptions& options) {
-  FeedOptions how;
-  how.batch = options.batch;
-  how.workers = options.workers;
-  how.skip_broken = options.skip_broken;
-  return how;
-}
 
 // The mean of what each layer reads, gathered on the float network: E[x], with a batch dimension of one.
 class InputMeans {
@@ -92,7 +93,7 @@ class InputMeans {
 };
 
 std::int64_t gather(const Graph& plain, const Dataset& data, const BiasCorrectionOptions& options, InputMeans& means) {
-  Feed feed(plain, data, feed_options(options));
+  Feed feed(plain, data, feed_options(plain, data, options));
   const std::vector<std::string> outputs = output_names(plain);
   Executor executor(plain);
   means.attach(executor);

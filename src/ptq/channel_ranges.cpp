@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "calibrate/slice_size.h"
 #include "data/feed.h"
 #include "quench/error.h"
 #include "quench/executor.h"
@@ -40,6 +41,7 @@ std::map<std::string, at::Tensor> channel_ranges(const Graph& graph, const Datas
   FeedOptions how;
   how.skip_broken = true;  // calibration speaks of broken items
   how.batch = options.batch;
+  how.otherwise = slice_size(graph, data);
   Feed feed(graph, data, how);
   const std::vector<std::string> outputs = output_names(graph);
   for (std::int64_t seen = 0; options.images == 0 || seen < options.images;) {

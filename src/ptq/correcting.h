@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "data/feed.h"
 #include "quench/data.h"
 #include "quench/ptq.h"
 
@@ -12,6 +13,10 @@ namespace quench {
 // once. Nor must activations: what their range cuts off is a few large values, which a shift of all others would make
 // worse (MobileNetV2, SQNR of the logits: docs/results.md).
 Graph with_weights_quantized(const Graph& graph);
+
+// How the data is fed: what memory holds at once where the options say nothing, so that the result does not depend on
+// it.
+FeedOptions feed_options(const Graph& graph, const Dataset& data, const BiasCorrectionOptions& options);
 
 // `shift` of each channel; `deviation`, of all elements of the layer's output, is the unit of the record.
 CorrectedLayer record_of(const Node& layer, const at::Tensor& shift, double deviation);

@@ -46,10 +46,7 @@ std::vector<CountedBatch> load_all(const Graph& graph, const Dataset& data, cons
                                    BiasCorrectionRecord& record) {
   Graph plain(graph);
   set_state(plain, std::nullopt, {});  // recurrent states are the float network's
-  FeedOptions how;
-  how.batch = options.batch;
-  how.workers = options.workers;
-  how.skip_broken = options.skip_broken;
+  FeedOptions how = feed_options(graph, data, options);
   how.total = options.images > 0 ? options.images : kImages;
   Feed feed(plain, data, how);
   std::vector<CountedBatch> parts;

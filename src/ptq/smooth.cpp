@@ -18,7 +18,7 @@
 #include <algorithm>
 
 #include "data/feed.h"
-#include "kernels/affine.h"
+#include "kernels/affine/affine.h"
 #include "ptq/function_check.h"
 #include "ptq/smooth_site.h"
 #include "quench/error.h"

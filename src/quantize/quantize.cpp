@@ -2,8 +2,6 @@
 
 #include <set>
 
-#include "calibrate/slice_size.h"
-#include "data/batch_size.h"
 #include "graph/border.h"
 #include "quantize/fallen_apart.h"
 #include "quantize/stages.h"
@@ -24,15 +22,6 @@ bool has_codes(const Node& node) {
         input->rank() >= 2)
       return true;
   return false;
-}
-
-void check_is_float(const Graph& graph) {
-  for (const auto& node : graph.nodes())
-    QUENCH_CHECK(!entry_of(*node).traits.quantizes && !has_codes(*node), "the model ", graph.source.path,
-                 " is quantized already (", node->where(),
-                 "): quantize the float model that it was made from. 'quench ",
-                 "eval', 'run' and 'inspect' take it as it is, and 'quench verify' one with QuantizeLinear and ",
-                 "DequantizeLinear nodes");
 }
 
 // A model whose every tensor stays float is a user's mistake: another platform, or a type that no target takes.
@@ -109,12 +98,9 @@ class Quantizing {
 
   void note(std::string text) { record_.notes.push_back(std::move(text)); }
 
-  // As calibration does it: what memory holds, whatever batch the user names, so that the result does not depend on it.
-  // A reference is re-created with its batches.
-  std::int64_t items_at_once() const {
-    if (config_.quant.parity || !data_.calib) return choose_batch(model_.graph, data_.calib, config_.calibration.batch);
-    return slice_size(without_quantizers(model_.graph), *data_.calib);
-  }
+  // Where a reference is re-created, with its batches; else every stage takes what memory holds, whatever batch the
+  // user names, so that the result does not depend on it.
+  std::int64_t batch() const { return config_.quant.parity ? config_.calibration.batch : 0; }
 
   void fuse() {
     for (std::string& text : widening_notes(model_.graph)) note(std::move(text));
@@ -126,7 +112,7 @@ class Quantizing {
   void equalize_layers() {
     EqualizeOptions options;
     options.data = data_.calib;
-    options.batch = items_at_once();
+    options.batch = batch();
     const EqualizeRecord& done = record_.equalized.emplace(equalize(model_.graph, options));
     if (done.pairs.empty())
       note(concat("equalize changed nothing: no pair of layers can be balanced",
@@ -169,7 +155,7 @@ class Quantizing {
     options.kind = *config_.bias_correction;
     options.workers = config_.calibration.workers;
     options.skip_broken = config_.calibration.skip_broken;
-    options.batch = items_at_once();
+    options.batch = batch();
     options.progress = progress("correcting biases");
     record_.corrected = correct_biases(model_, *data_.calib, options);
     record_.plan = model_.plan;  // with the biases that were made
@@ -234,6 +220,15 @@ JobConfig job_of(const QuantConfig& config) {
 }
 
 }  // namespace
+
+void check_is_float(const Graph& graph) {
+  for (const auto& node : graph.nodes())
+    QUENCH_CHECK(!entry_of(*node).traits.quantizes && !has_codes(*node), "the model ", graph.source.path,
+                 " is quantized already (", node->where(),
+                 "): quantize the float model that it was made from. 'quench ",
+                 "eval', 'run' and 'inspect' take it as it is, and 'quench verify' one with QuantizeLinear and ",
+                 "DequantizeLinear nodes");
+}
 
 JobConfig with_platform_defaults(JobConfig config) {
   if (config.quant.platform.empty() || config.quant.parity) return config;

@@ -2,6 +2,10 @@
 // algorithm, role, scheme, quantize_by, observe, quantize; all others are options of the algorithm.
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <any>
+#include <memory>
+
 #include "fake_quant/node_attributes.h"
 #include "ops/shape_rules.h"
 #include "quantized/spelling.h"
@@ -25,12 +29,42 @@ FakeQuantTensors state_of(const Inputs& in) {
   return tensors;
 }
 
+using Attrs = std::map<std::string, Attr>;
+
+struct ParsedNode {
+  Attrs attrs;
+  std::shared_ptr<const FakeQuant> algorithm;
+};
+
+bool is_flag(const std::string& attribute) { return attribute == "observe" || attribute == "quantize"; }
+
+// But for the flags. All are numbers and words (option_of).
+bool same_settings(const Attrs& one, const Attrs& other) {
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(), [](const auto& a, const auto& b) {
+    if (a.first != b.first || a.second.index() != b.second.index()) return false;
+    if (is_flag(a.first)) return true;
+    if (const auto* word = std::get_if<std::string>(&a.second)) return *word == std::get<std::string>(b.second);
+    if (const auto* number = std::get_if<double>(&a.second)) return *number == std::get<double>(b.second);
+    const auto* integer = std::get_if<std::int64_t>(&a.second);
+    return integer && *integer == std::get<std::int64_t>(b.second);
+  });
+}
+
+// Its attributes are parsed when they first appear or change, not on every run.
+const FakeQuant& algorithm_of(const Node& node, ExecContext& context) {
+  std::any& kept = context.kept(node);
+  const auto* parsed = std::any_cast<ParsedNode>(&kept);
+  if (!parsed || !same_settings(parsed->attrs, node.attrs))
+    parsed = &kept.emplace<ParsedNode>(ParsedNode{node.attrs, make_fake_quant(fake_quant_spec(node))});
+  return *parsed->algorithm;
+}
+
 std::vector<RtValue> fake_quant(const Node& node, const Inputs& in, ExecContext& context) {
   const QuantFlags flags = fake_quant_flags(node);
   if (!flags.observe && !flags.quantize) return {in[0]};
-  const FakeQuantSpec spec = fake_quant_spec(node);
+  const FakeQuant& algorithm = algorithm_of(node, context);
   const FakeQuantRun run{flags, context.observer(node), context.random_key(node), context.reconstructing};
-  return {run_fake_quant(*make_fake_quant(spec), in[0].tensor(), state_of(in), run)};
+  return {run_fake_quant(algorithm, in[0].tensor(), state_of(in), run)};
 }
 
 // Once an executor: whether what the file or the caller put there makes sense.

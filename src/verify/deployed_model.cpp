@@ -7,7 +7,7 @@
 #include <map>
 
 #include "core/output_folder.h"
-#include "deploy/quantized.h"
+#include "deploy/forms/quantized.h"
 #include "passes/rewrite.h"
 #include "quench/error.h"
 #include "quench/import.h"

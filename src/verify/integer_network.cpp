@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "deploy/quantized.h"
+#include "deploy/forms/quantized.h"
 #include "quant/accumulator.h"
 #include "quench/error.h"
 #include "quench/op.h"

@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "deploy/lowest_opset.h"
+#include "deploy/onnx/lowest_opset.h"
 #include "quench/error.h"
 #include "quench/export.h"
 #include "quench/rt_value.h"

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "deploy/quantized.h"
+#include "deploy/forms/quantized.h"
 #include "passes/rewrite.h"
 #include "quench/op.h"
 

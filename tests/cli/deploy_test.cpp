@@ -161,10 +161,10 @@ TEST_F(Deploy, AFullDiskLeavesNothing) {
 TEST_F(Deploy, RefusesWhatIsNotReady) {
   expect_refused(run({}, demo_model()), "the model carries no plan: 'quench quantize' on the float model makes one");
   QuantizedModel prepared = prepare_by_platform(import_model(demo_model()), "tensorrt");
-  export_onnx(prepared.graph, folder_.path("prepared.quench.onnx"));
+  export_onnx(with_plan_text(prepared), folder_.path("prepared.quench.onnx"));
   expect_refused(run({}, folder_.path("prepared.quench.onnx")), "is switched off: calibrate the model");
   enable_quantization(prepared);
-  export_onnx(prepared.graph, folder_.path("uncalibrated.quench.onnx"));
+  export_onnx(with_plan_text(prepared), folder_.path("uncalibrated.quench.onnx"));
   expect_refused(run({}, folder_.path("uncalibrated.quench.onnx")), "was never calibrated");
   expect_refused(run({}, folder_.path("absent.quench.onnx")), "absent.quench.onnx");
   EXPECT_FALSE(fs::exists(out()));

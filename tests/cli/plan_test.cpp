@@ -54,7 +54,7 @@ TEST(Plan, SaysWhatIsWrong) {
   expect_refused(quench_run({"plan", demo_model(), "--platform", "tensort"}), "did you mean 'tensorrt'?");
   expect_refused(quench_run({"plan", "--platform", "tensorrt"}), "no model was given");
   expect_refused(quench_run({"plan", "--diff", folder.path("a"), folder.path("b")}), "no file");
-  expect_refused(quench_run({"plan", "--diff", demo_model(), demo_model()}), "the model holds no plan");
+  expect_refused(quench_run({"plan", "--diff", demo_model(), demo_model()}), "the model carries no plan");
   expect_refused(quench_run({"plan", demo_model(), "--platform", "tensorrt", "-o", folder.path("no/plan.yaml")}),
                  "no/plan.yaml");
 }
@@ -69,7 +69,7 @@ TEST(Inspect, SaysWhyATensorIsQuantizedOrNot) {
   EXPECT_NE(why(entry.value).out.find("rule: " + entry.rule), std::string::npos);
   EXPECT_NE(why(plan.skipped[0].value).out.find("stays float"), std::string::npos);
   expect_refused(why(entry.value + "x"), "did you mean '" + entry.value + "'?");
-  expect_refused(quench_run({"inspect", demo_model(), "--why", entry.value}), "the model holds no plan");
+  expect_refused(quench_run({"inspect", demo_model(), "--why", entry.value}), "the model carries no plan");
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ TEST(Profile, PrintsATable) {
 }
 
 TEST(Profile, RefusesAFloatModel) {
-  expect_refused(quench_run({"profile", demo_model(), "--data", demo_data(0, 2)}), "nothing to profile");
+  expect_refused(quench_run({"profile", demo_model(), "--data", demo_data(0, 2)}), "the model carries no plan");
 }
 
 }  // namespace

@@ -270,7 +270,7 @@ TEST(Quantize, RefusesAModelThatIsQuantizedAlready) {
   const std::string codes = std::string(std::getenv("QUENCH_TEST_DATA")) + "/microsoft/ops.onnx";
   expect_refused(quench_run({"quantize", codes, "--platform", "onnxruntime", "--calib", "random:4", "-o",
                              job.folder.path("codes")}),
-                 "(MatMulInteger)): quantize the float model that it was made of");
+                 "(MatMulInteger)): quantize the float model that it was made from");
 }
 
 }  // namespace

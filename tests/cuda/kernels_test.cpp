@@ -3,8 +3,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "kernels/affine.h"
-#include "kernels/learned.h"
+#include "kernels/affine/affine.h"
+#include "kernels/affine/learned.h"
 #include "kernels/settings.h"
 
 namespace quench {

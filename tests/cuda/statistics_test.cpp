@@ -1,5 +1,5 @@
 // The statistics on CUDA against the plain loops of the CPU.
-#include "kernels/statistics.h"
+#include "kernels/statistics/statistics.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "deploy/deployed.h"
-#include "deploy/saturation.h"
+#include "deploy/forms/saturation.h"
 #include "graph/tensor_types.h"
 #include "quench/executor.h"
 #include "support/describe.h"

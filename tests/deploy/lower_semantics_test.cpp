@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "deploy/lowered.h"
-#include "import/upgrade.h"
+#include "import/upgrade/upgrade.h"
 #include "quench/executor.h"
 #include "quench/op.h"
 

@@ -1,4 +1,4 @@
-#include "deploy/lower.h"
+#include "deploy/onnx/lower.h"
 
 #include <gtest/gtest.h>
 

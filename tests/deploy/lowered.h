@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "deploy/lower.h"
+#include "deploy/onnx/lower.h"
 #include "support/describe.h"
 
 namespace quench {

@@ -1,4 +1,4 @@
-#include "deploy/op_versions.h"
+#include "deploy/onnx/op_versions.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

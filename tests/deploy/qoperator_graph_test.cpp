@@ -1,4 +1,4 @@
-#include "deploy/qoperator_graph.h"
+#include "deploy/forms/qoperator_graph.h"
 
 #include <gtest/gtest.h>
 

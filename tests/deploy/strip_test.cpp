@@ -1,4 +1,4 @@
-#include "deploy/strip.h"
+#include "deploy/forms/strip.h"
 
 #include <gtest/gtest.h>
 

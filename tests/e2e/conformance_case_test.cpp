@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "graph/tensor_types.h"
-#include "import/onnx_tensor.h"
+#include "import/onnx/tensor.h"
 #include "ops/convert.h"
 #include "quench/error.h"
 #include "quench/executor.h"

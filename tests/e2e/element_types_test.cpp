@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "deploy/op_versions.h"
+#include "deploy/onnx/op_versions.h"
 #include "graph/tensor_types.h"
 #include "quench/error.h"
 #include "quench/executor.h"

@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "deploy/op_versions.h"
+#include "deploy/onnx/op_versions.h"
 #include "graph/tensor_types.h"
 #include "ops/convert.h"
 #include "quench/error.h"

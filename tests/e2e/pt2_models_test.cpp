@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "e2e/pt2_reference.h"
-#include "import/pt2_archive.h"
-#include "import/pt2_graph.h"
+#include "import/pt2/archive.h"
+#include "import/pt2/graph.h"
 #include "quench/error.h"
 #include "quench/executor.h"
 #include "quench/import.h"

@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "import/pt2_program.h"
-#include "import/pt2_weights.h"
+#include "import/pt2/program.h"
+#include "import/pt2/weights.h"
 
 namespace quench {
 

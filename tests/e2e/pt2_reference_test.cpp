@@ -4,8 +4,8 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include "graph/tensor_types.h"
-#include "import/pt2_arguments.h"
-#include "import/pt2_targets.h"
+#include "import/pt2/arguments.h"
+#include "import/pt2/targets.h"
 #include "quench/error.h"
 
 namespace quench {

@@ -7,8 +7,8 @@
 #include <iostream>
 #include <set>
 
-#include "import/aten.h"
-#include "import/aten_graph.h"
+#include "import/aten/aten.h"
+#include "import/aten/graph.h"
 
 namespace quench {
 namespace {

@@ -1,4 +1,4 @@
-#include "import/fake_quantize.h"
+#include "import/onnx/fake_quantize.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

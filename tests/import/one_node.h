@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "import/upgrade.h"
+#include "import/upgrade/upgrade.h"
 #include "support/describe.h"
 
 namespace quench {

@@ -1,5 +1,5 @@
 // Every encoding of a tensor in an ONNX file.
-#include "import/onnx_tensor.h"
+#include "import/onnx/tensor.h"
 
 #include <ATen/ATen.h>
 

@@ -4,8 +4,8 @@
 #include <ctime>
 #include <random>
 
+#include "import/pt2/program.h"
 #include "import/pt2_files.h"
-#include "import/pt2_program.h"
 
 namespace quench {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <limits>
 
+#include "import/pt2/symbols.h"
 #include "import/pt2_files.h"
-#include "import/pt2_symbols.h"
 #include "quench/executor.h"
 #include "quench/npz.h"
 

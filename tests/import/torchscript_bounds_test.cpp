@@ -1,4 +1,4 @@
-#include "import/torchscript_bounds.h"
+#include "import/torchscript/bounds.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "import/one_node.h"
-#include "import/upgrade_rule.h"
+#include "import/upgrade/rule.h"
 
 namespace quench {
 namespace {

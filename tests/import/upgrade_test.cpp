@@ -1,4 +1,4 @@
-#include "import/upgrade.h"
+#include "import/upgrade/upgrade.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Quantizers under vendors' names in files that are not ours. Round trips of our own:
 // tests/deploy/reference_nodes_test.
-#include "import/vendor_quantizers.h"
+#include "import/onnx/vendor_quantizers.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

@@ -4,10 +4,10 @@
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
-#include "kernels/affine.h"
-#include "kernels/learned.h"
+#include "kernels/affine/affine.h"
+#include "kernels/affine/learned.h"
 #include "kernels/settings.h"
-#include "kernels/simd.h"
+#include "kernels/simd/simd.h"
 
 namespace quench {
 namespace {

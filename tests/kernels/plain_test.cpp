@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "kernels/affine.h"
-#include "kernels/learned.h"
+#include "kernels/affine/affine.h"
+#include "kernels/affine/learned.h"
 #include "quench/error.h"
 #include "support/expect_error.h"
 

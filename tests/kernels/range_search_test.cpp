@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "kernels/layouts.h"
-#include "kernels/statistics.h"
+#include "kernels/statistics/statistics.h"
 #include "quench/error.h"
 #include "support/expect_error.h"
 

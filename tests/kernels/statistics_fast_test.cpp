@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "kernels/layouts.h"
-#include "kernels/simd.h"
-#include "kernels/statistics.h"
+#include "kernels/simd/simd.h"
+#include "kernels/statistics/statistics.h"
 #include "quant/power.h"
 
 namespace quench {

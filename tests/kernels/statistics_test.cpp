@@ -1,4 +1,4 @@
-#include "kernels/statistics.h"
+#include "kernels/statistics/statistics.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "platforms/bodies.h"
+#include "platforms/plan/bodies.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "platforms/layers.h"
+#include "platforms/plan/layers.h"
 
 #include <gtest/gtest.h>
 

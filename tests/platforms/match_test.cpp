@@ -1,5 +1,5 @@
 // By which names a rule of the user finds a layer.
-#include "platforms/match.h"
+#include "platforms/plan/match.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Stubs in a graph: only what lies between them is quantized, whatever the platform.
-#include "platforms/stubs.h"
+#include "platforms/plan/stubs.h"
 
 #include <gtest/gtest.h>
 

@@ -54,6 +54,19 @@ TEST(FakeQuantNode, ChangesNothingWithBothFlagsOff) {
   EXPECT_TRUE(at::equal(run(graph, x), run(plain, x)));
 }
 
+// The attributes are parsed once, and again when they change: a loop of reconstruction switches modes that way.
+TEST(FakeQuantNode, AnExecutorFollowsItsAttributes) {
+  Graph graph = quantized(spec_of("fixed", "uint8 symmetric tensor"));
+  const at::Tensor x = sample({2, 3, 8, 8});
+  Executor executor(graph);
+  const at::Tensor eight = executor.run({RtValue(x)})[0].tensor();
+  EXPECT_TRUE(at::equal(executor.run({RtValue(x)})[0].tensor(), eight));
+  set_scheme_of(*graph.find_node("relu.fq"), QScheme::parse("uint2 symmetric tensor"));
+  const at::Tensor two = executor.run({RtValue(x)})[0].tensor();
+  EXPECT_FALSE(at::equal(two, eight));
+  EXPECT_TRUE(at::equal(two, run(graph, x)));
+}
+
 TEST(FakeQuantNode, QuantizesWhatItIsGiven) {
   const Graph graph = quantized(spec_of("fixed", "uint8 symmetric tensor"));
   const Graph plain = conv_relu();

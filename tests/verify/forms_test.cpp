@@ -1,4 +1,5 @@
 // Other forms of a deployed model in real runtimes: operators on codes, and OpenVINO's FakeQuantize.
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include "graph/tensor_types.h"

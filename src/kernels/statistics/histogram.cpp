@@ -1,0 +1,120 @@
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+
+#include "kernels/entries.h"
+#include "kernels/simd/simd.h"
+#include "kernels/statistics/bins.h"
+#include "kernels/statistics/statistics_cpu.h"
+#include "kernels/statistics/walk.h"
+#include "quench/error.h"
+
+namespace quench {
+namespace {
+
+// The counters of one thread.
+class Counters {
+ public:
+  explicit Counters(int bins) : bins_(bins), counts_(static_cast<std::size_t>((bins + 1) * kCountCopies)) {}
+
+  // Into `row` whenever the counters might overflow, and at the end by empty_into().
+  void count(const float* x, std::int64_t length, const Bins& range, bool absolute, double* row) {
+    while (length > 0) {
+      if (counted_ == kMostCounted) empty_into(row);
+      const std::int64_t part = std::min(kMostCounted - counted_, length);
+      simd().statistics.count(x, part, range, absolute, counts_.data());
+      counted_ += part + part % kCountCopies;  // the copies take turns, beginning with the first
+      x += part;
+      length -= part;
+    }
+  }
+
+  void empty_into(double* row) {
+    if (counted_ == 0) return;
+    counted_ = 0;
+    static_assert(kCountCopies == 2);
+    const std::uint16_t* counts = counts_.data();
+    for (int bin = 0; bin < bins_; ++bin) row[bin] += counts[2 * bin] + counts[2 * bin + 1];
+    std::fill(counts_.begin(), counts_.end(), std::uint16_t{0});
+  }
+
+ private:
+  int bins_;
+  std::int64_t counted_ = 0;
+  std::vector<std::uint16_t> counts_;
+};
+
+// Short entries are counted straight into their row.
+void count_few(const float* x, std::int64_t length, const Bins& range, bool absolute, double* row) {
+  for (std::int64_t i = 0; i < length; ++i) {
+    const int bin = bin_of(absolute ? std::abs(x[i]) : x[i], range);
+    if (bin >= 0) row[bin] += 1.0;
+  }
+}
+
+// One entry, cut among the threads. Counts are whole numbers: their sum does not depend on who comes first.
+void count_tensor(const float* x, std::int64_t length, const Bins& range, const HistogramArgs& args, double* row) {
+  std::mutex adding;
+  in_parallel(length, kPart, [&](std::int64_t first, std::int64_t last) {
+    Counters counters(args.bins);
+    std::vector<double> part(static_cast<std::size_t>(args.bins));
+    counters.count(x + first, last - first, range, args.absolute, part.data());
+    counters.empty_into(part.data());
+    const std::lock_guard<std::mutex> one_at_a_time(adding);
+    std::transform(part.begin(), part.end(), row, row, std::plus<>());
+  });
+}
+
+// Many entries, each by one thread, piece by piece.
+void count_entries(const float* x, const Layout& layout, const std::vector<Bins>& ranges, const HistogramArgs& args,
+                   double* rows) {
+  const std::int64_t size = layout.outer * layout.inner;
+  const bool few = size < 2 * args.bins;
+  in_parallel(layout.channels, std::max<std::int64_t>(1, kPart / std::max<std::int64_t>(size, 1)),
+              [&](std::int64_t first, std::int64_t last) {
+                Counters counters(args.bins);
+                for (std::int64_t c = first; c < last; ++c) {
+                  double* row = rows + c * args.bins;
+                  for (std::int64_t o = 0; o < layout.outer; ++o) {
+                    const float* piece = x + (o * layout.channels + c) * layout.inner;
+                    const Bins& range = ranges[static_cast<std::size_t>(c)];
+                    if (few)
+                      count_few(piece, layout.inner, range, args.absolute, row);
+                    else
+                      counters.count(piece, layout.inner, range, args.absolute, row);
+                  }
+                  counters.empty_into(row);
+                }
+              });
+}
+
+}  // namespace
+
+at::Tensor histogram_on_cpu(const at::Tensor& x, const HistogramArgs& args) {
+  at::Tensor laid = laid_out(x, args.scheme);
+  Layout layout = entry_layout(laid, args.scheme);
+  if (RowWalk::fits(layout)) {  // pieces of a few elements: brought together first
+    laid = entry_rows(laid, args.scheme);
+    layout = {1, laid.size(0), laid.size(1)};
+  }
+  const std::int64_t entries = layout.channels;
+  QUENCH_CHECK(args.low.numel() == entries && args.high.numel() == entries, "a histogram of ", entries,
+               " entries needs as many bounds, not ", args.low.numel(), " and ", args.high.numel());
+  const at::Tensor low = from_scale_order(args.low.cpu().reshape({-1}), x, args.scheme).contiguous();
+  const at::Tensor high = from_scale_order(args.high.cpu().reshape({-1}), x, args.scheme).contiguous();
+  std::vector<Bins> ranges;
+  for (std::int64_t c = 0; c < entries; ++c)
+    ranges.push_back(bins_of(low.const_data_ptr<float>()[c], high.const_data_ptr<float>()[c], args.bins, args.grid));
+  const at::Tensor counts = at::zeros({entries, args.bins}, at::kDouble);
+  const auto* data = laid.const_data_ptr<float>();
+  auto* found = counts.mutable_data_ptr<double>();
+  if (entries == 1)
+    count_tensor(data, layout.numel(), ranges[0], args, found);
+  else
+    count_entries(data, layout, ranges, args, found);
+  return to_scale_order(counts, x, args.scheme).to(x.device());
+}
+
+}  // namespace quench

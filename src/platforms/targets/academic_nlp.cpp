@@ -1,0 +1,28 @@
+// academic_nlp: transformers with schemes of the user's own. docs/platforms.md 1 and 3.
+#include "platforms/families/inputs_family.h"
+
+namespace quench {
+namespace {
+
+void annotate(PlanBuilder& plan) { annotate_inputs(plan, {.ops = {"MatMul", "Gemm"}}); }
+
+Platform academic_nlp() {
+  Platform platform;
+  platform.aliases = {"Academic_NLP"};
+  platform.weight.scheme = QScheme::parse("int8 symmetric tensor").spec();
+  platform.activation.scheme = QScheme::parse("int8 symmetric tensor").spec();
+  platform.groups = standard_groups();
+  platform.weighted = standard_weighted();
+  platform.weighted.push_back("Gather");
+  platform.user_schemes = true;
+  platform.product = "onnx";
+  platform.annotate = annotate;
+  return platform;
+}
+
+}  // namespace
+
+QUENCH_REGISTER_PLATFORM("academic_nlp", academic_nlp,
+                         "transformers in research: schemes of the user, products and linear layers, embeddings")
+
+}  // namespace quench

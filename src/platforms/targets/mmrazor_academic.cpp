@@ -1,0 +1,31 @@
+// mmrazor_academic: mmrazor's AcademicQuantizer: convolutions and linear layers, schemes by the user, one a layer if
+// need be. docs/platforms.md 6. No target, hence no product.
+#include "platforms/families/pattern_family.h"
+#include "platforms/plan/refuse.h"
+
+namespace quench {
+namespace {
+
+void annotate(PlanBuilder& plan) {
+  static const PatternRules rules = {{"Conv", "ConvTranspose", "Gemm"}, {}, false};
+  annotate_patterns(plan, rules);
+}
+
+std::string refuse(const PlanEntry& entry, const Node*) {
+  return refuse_unless_8_bit(entry, entry.role != Role::kActivation);  // in any granularity
+}
+
+Platform mmrazor_academic() {
+  Platform platform = pattern_platform("uint8 affine tensor", "int8 symmetric channel:0");
+  platform.aliases = {"AcademicQuantizer"};
+  platform.user_schemes = true;
+  platform.annotate = annotate;
+  platform.refuses = refuse;
+  return platform;
+}
+
+}  // namespace
+
+QUENCH_REGISTER_PLATFORM("mmrazor_academic", mmrazor_academic, "mmrazor's AcademicQuantizer; schemes by the user")
+
+}  // namespace quench

@@ -1,0 +1,63 @@
+// ncnn: the inputs of Conv and Gemm only, in a text table of two lines a layer; what is requantized between two int8
+// layers ncnn decides itself.
+#include "platforms/families/explicit_family.h"
+#include "quench/error.h"
+
+namespace quench {
+namespace {
+
+void annotate(PlanBuilder& plan) {
+  plan.quantize_weights();
+  for (const Layer& layer : plan.layers()) {
+    if (!plan.has_weight(layer) && !plan.is_forced(layer)) continue;
+    for (const Value* value : plan.activations_of(layer))
+      plan.quantize_input(layer, *value, rule_for("input of", layer));
+  }
+}
+
+// A convolution in groups has one scale a group in ncnn: with several channels in each, the weight has one for all.
+void refine(PlanBuilder& plan) {
+  for (PlanEntry* entry : plan.entries()) {
+    const Layer* layer = plan.owner_of(*entry);
+    const std::int64_t groups = layer->head().get_int("group", 1);
+    if (entry->role != Role::kWeight || groups == 1 || entry->scheme.per_tensor()) continue;
+    if (layer->head().input(1)->dims()[0].certainly_equal(groups)) continue;
+    QSchemeSpec scheme = entry->scheme.spec();
+    scheme.granularity = Granularity::kTensor;
+    scheme.axis = 0;
+    entry->scheme = QScheme(scheme);
+    entry->rule += "; per tensor: ncnn has one scale a group";
+  }
+}
+
+std::string refuses(const PlanEntry& entry, const Node*) {
+  const QScheme& scheme = entry.scheme;
+  if (!scheme.is_int() || scheme.bits() != 8 || !scheme.is_signed() || !scheme.symmetric())
+    return "'" + scheme.text() + "': it has int8 symmetric only";
+  if (!scheme.narrow()) return "the code -128";
+  if (entry.role == Role::kActivation && !scheme.per_tensor()) return "activations with a scale per channel";
+  return "";
+}
+
+Platform ncnn() {
+  Platform platform;
+  platform.weight.scheme = QScheme::parse("int8 symmetric channel:0 narrow").spec();
+  platform.activation.scheme = QScheme::parse("int8 symmetric tensor narrow").spec();
+  platform.activation.observer = "kl";
+  platform.bias_correction = BiasCorrection::kFast;  // measured: docs/results.md
+  platform.has_parity = false;
+  platform.requantize = "away";
+  platform.product = "ncnn_table";
+  platform.groups = groups_with_clamps({"Conv", "Gemm", "MatMul"});
+  platform.weighted = {"Conv", "Gemm", "MatMul"};
+  platform.annotate = annotate;
+  platform.refine = refine;
+  platform.refuses = refuses;
+  return platform;
+}
+
+}  // namespace
+
+QUENCH_REGISTER_PLATFORM("ncnn", ncnn, "ncnn's table of scales; int8 symmetric, inputs of Conv and Gemm")
+
+}  // namespace quench

@@ -1,0 +1,28 @@
+// nnie: HiSilicon NNIE, logarithmic codes. Its arithmetic is wired: only observers may be changed. docs/platforms.md 1.
+#include "platforms/families/inputs_family.h"
+
+namespace quench {
+namespace {
+
+Platform nnie() {
+  Platform platform;
+  platform.aliases = {"NNIE"};
+  platform.weight.scheme = QScheme::parse("log8").spec();
+  platform.activation.scheme = QScheme::parse("log8").spec();
+  platform.activation.reference = ObserverChoice{"ema_min_max"};
+  platform.weight.fake_quant = platform.activation.fake_quant = "nnie";
+  platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
+  platform.equalize = true;
+  platform.groups = standard_groups();
+  platform.weighted = standard_weighted();
+  platform.fixed_schemes = true;
+  platform.product = "nnie";
+  platform.annotate = annotate_inputs;
+  return platform;
+}
+
+}  // namespace
+
+QUENCH_REGISTER_PLATFORM("nnie", nnie, "HiSilicon NNIE; logarithmic codes, inputs of layers")
+
+}  // namespace quench

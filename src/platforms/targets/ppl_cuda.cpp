@@ -1,0 +1,30 @@
+// ppl_cuda: SenseTime PPL on CUDA. docs/platforms.md 1 and 3, "inputs + outputs".
+#include "platforms/families/inputs_family.h"
+#include "platforms/plan/limits.h"
+
+namespace quench {
+namespace {
+
+std::string refuses(const PlanEntry& entry, const Node*) { return beyond(entry, {}); }
+
+Platform ppl_cuda() {
+  Platform platform;
+  platform.aliases = {"PPLCUDA"};
+  platform.weight.scheme = QScheme::parse("uint8 affine channel:0").spec();
+  platform.activation.scheme = QScheme::parse("uint8 affine tensor").spec();
+  platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
+  platform.equalize = true;
+  platform.groups = standard_groups();
+  platform.weighted = standard_weighted();
+  platform.product = "ppl_cuda";
+  platform.annotate = annotate_inputs_and_outputs;
+  platform.refuses = refuses;
+  return platform;
+}
+
+}  // namespace
+
+QUENCH_REGISTER_PLATFORM("ppl_cuda", ppl_cuda,
+                         "SenseTime PPL on CUDA; uint8 affine, weights per channel, inputs and outputs of layers")
+
+}  // namespace quench

@@ -1,0 +1,30 @@
+// ppl_w8a16: SenseTime PPL with 16-bit activations. docs/platforms.md 1 and 3, "inputs + outputs".
+#include "platforms/families/inputs_family.h"
+#include "platforms/plan/limits.h"
+#include "platforms/plan/settings.h"
+
+namespace quench {
+namespace {
+
+std::string refuses(const PlanEntry& entry, const Node*) { return beyond(entry, {.activation_bits = {8, 16}}); }
+
+Platform ppl_w8a16() {
+  Platform platform;
+  platform.aliases = {"PPLW8A16", "ppl"};
+  platform.weight.scheme = QScheme::parse("uint8 affine tensor").spec();
+  platform.activation.scheme = QScheme::parse("uint16 affine tensor").spec();
+  observe_least_error(platform, ObserverChoice{"ema_min_max"});
+  platform.groups = standard_groups();
+  platform.weighted = standard_weighted();
+  platform.product = "ppl";
+  platform.annotate = annotate_inputs_and_outputs;
+  platform.refuses = refuses;
+  return platform;
+}
+
+}  // namespace
+
+QUENCH_REGISTER_PLATFORM("ppl_w8a16", ppl_w8a16,
+                         "SenseTime PPL; 8-bit weights, 16-bit activations, affine, inputs and outputs of layers")
+
+}  // namespace quench

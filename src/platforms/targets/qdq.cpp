@@ -1,0 +1,31 @@
+// qdq: the schemes of tensorrt, written as QuantizeLinear and DequantizeLinear (MQBench's BackendType.ONNX_QDQ).
+#include "platforms/families/inputs_family.h"
+#include "platforms/plan/limits.h"
+#include "platforms/plan/settings.h"
+
+namespace quench {
+namespace {
+
+std::string refuses(const PlanEntry& entry, const Node*) {
+  return beyond(entry, {.affine = false, .unsigned_codes = false});
+}
+
+Platform qdq() {
+  Platform platform;
+  platform.aliases = {"QDQ"};
+  platform.weight.scheme = QScheme::parse("int8 symmetric channel:0 narrow").spec();
+  platform.activation.scheme = QScheme::parse("int8 symmetric tensor narrow").spec();
+  observe_least_error(platform, ObserverChoice{"ema_min_max"});
+  platform.groups = standard_groups();
+  platform.weighted = standard_weighted();
+  platform.product = "mqbench_qdq";
+  platform.annotate = annotate_inputs;
+  platform.refuses = refuses;
+  return platform;
+}
+
+}  // namespace
+
+QUENCH_REGISTER_PLATFORM("qdq", qdq, "ONNX with Q/DQ pairs; int8 symmetric, inputs of layers")
+
+}  // namespace quench

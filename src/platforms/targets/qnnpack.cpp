@@ -1,0 +1,13 @@
+// qnnpack: torch's backend for ARM. docs/platforms.md 7.
+#include "platforms/families/eager_family.h"
+
+namespace quench {
+namespace {
+
+Platform qnnpack() { return eager_platform("uint8 affine tensor", "int8 symmetric tensor"); }
+
+}  // namespace
+
+QUENCH_REGISTER_PLATFORM("qnnpack", qnnpack, "torch's QNNPACK; uint8 activations, int8 weights, one scale a tensor")
+
+}  // namespace quench

@@ -1,0 +1,27 @@
+// qnnpack_symmetric: torch's recipe for XNNPACK's signed kernels (default_symmetric_qnnpack_qconfig): activations of
+// -128..127, weights of -127..127. docs/platforms.md 7. torch floors its scales at 2^-12; ours keep the floor of all
+// scales (docs/numerics.md 3): a tensor of smaller steps than that is quantized as it is, not flattened.
+#include "platforms/families/eager_family.h"
+#include "platforms/plan/refuse.h"
+
+namespace quench {
+namespace {
+
+std::string refuse(const PlanEntry& entry, const Node* layer) {
+  if (entry.role != Role::kActivation) return refuse_eager(entry, layer);
+  const std::string cannot = refuse_unless_8_bit(entry, true);
+  return cannot.empty() ? refuse_unless_per_tensor(entry) : cannot;
+}
+
+Platform qnnpack_symmetric() {
+  Platform platform = eager_platform("int8 affine tensor", "int8 symmetric tensor narrow");
+  platform.refuses = refuse;
+  return platform;
+}
+
+}  // namespace
+
+QUENCH_REGISTER_PLATFORM("qnnpack_symmetric", qnnpack_symmetric,
+                         "torch's XNNPACK recipe; int8 activations and weights, one scale a tensor")
+
+}  // namespace quench

@@ -1,0 +1,34 @@
+// snpe: Qualcomm SNPE, a file of encodings. docs/platforms.md 1 and 3, "inputs + outputs". Its encodings have one range
+// a tensor.
+#include "platforms/families/inputs_family.h"
+#include "platforms/plan/limits.h"
+#include "platforms/plan/settings.h"
+
+namespace quench {
+namespace {
+
+std::string refuses(const PlanEntry& entry, const Node*) {
+  return beyond(entry, {.activation_bits = {8, 16}, .channel_weights = false});
+}
+
+Platform snpe() {
+  Platform platform;
+  platform.aliases = {"SNPE"};
+  platform.weight.scheme = QScheme::parse("uint8 affine tensor").spec();
+  platform.activation.scheme = QScheme::parse("uint8 affine tensor").spec();
+  observe_least_error(platform, ObserverChoice{"ema_min_max"});
+  platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
+  platform.equalize = true;
+  platform.groups = standard_groups();
+  platform.weighted = standard_weighted();
+  platform.product = "snpe";
+  platform.annotate = annotate_inputs_and_outputs;
+  platform.refuses = refuses;
+  return platform;
+}
+
+}  // namespace
+
+QUENCH_REGISTER_PLATFORM("snpe", snpe, "Qualcomm SNPE; uint8 affine, inputs and outputs of layers")
+
+}  // namespace quench

@@ -1,0 +1,34 @@
+// stpu: SenseTime STPU, a file of ranges. docs/platforms.md 1, 3 and 5.8.
+#include "platforms/families/inputs_family.h"
+#include "platforms/plan/limits.h"
+#include "platforms/plan/settings.h"
+
+namespace quench {
+namespace {
+
+std::string refuses(const PlanEntry& entry, const Node*) {
+  return beyond(entry, {.affine = false, .unsigned_codes = false, .channel_weights = false});
+}
+
+Platform stpu() {
+  Platform platform;
+  platform.aliases = {"STPU"};
+  platform.weight.scheme = QScheme::parse("int8 symmetric tensor narrow").spec();
+  platform.activation.scheme = QScheme::parse("int8 symmetric tensor narrow").spec();
+  observe_least_error(platform, ObserverChoice{"ema_min_max"});
+  platform.weight.fake_quant = platform.activation.fake_quant = "fixed";
+  platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
+  platform.equalize = true;
+  platform.groups = standard_groups();
+  platform.weighted = standard_weighted();
+  platform.product = "stpu";
+  platform.annotate = annotate_inputs_and_outputs;
+  platform.refuses = refuses;
+  return platform;
+}
+
+}  // namespace
+
+QUENCH_REGISTER_PLATFORM("stpu", stpu, "SenseTime STPU; int8 symmetric per tensor, inputs and outputs of layers")
+
+}  // namespace quench

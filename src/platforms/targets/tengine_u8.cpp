@@ -1,0 +1,43 @@
+// tengine_u8: OPEN AI LAB Tengine in uint8. docs/platforms.md 1 and 3, "inputs + outputs".
+#include "graph/border.h"
+#include "platforms/families/inputs_family.h"
+#include "platforms/plan/limits.h"
+#include "platforms/plan/settings.h"
+
+namespace quench {
+namespace {
+
+// No merges; a graph output is quantized whoever makes it.
+void annotate(PlanBuilder& plan) {
+  FamilyRule rule = {.ops = inputs_family_ops(), .merges = {}, .passed = {"Flatten"}};
+  rule.ops.insert({"Concat", "HardSwish", "Sigmoid"});
+  annotate_inputs(plan, rule);
+  annotate_outputs(plan, rule);
+  for (const Value* output : plan.graph().outputs())
+    if (const Value& source = source_of_output(*output); const Layer* producer = plan.producer_of(source))
+      plan.quantize_output(*producer, source, "graph output");
+}
+
+std::string refuses(const PlanEntry& entry, const Node*) { return beyond(entry, {.channel_weights = false}); }
+
+Platform tengine_u8() {
+  Platform platform;
+  platform.aliases = {"Tengine_u8"};
+  platform.weight.scheme = QScheme::parse("uint8 affine tensor").spec();
+  platform.activation.scheme = QScheme::parse("uint8 affine tensor").spec();
+  observe_least_error(platform, ObserverChoice{"ema_min_max"});
+  platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
+  platform.equalize = true;
+  platform.groups = standard_groups();
+  platform.weighted = standard_weighted();
+  platform.product = "tengine";
+  platform.annotate = annotate;
+  platform.refuses = refuses;
+  return platform;
+}
+
+}  // namespace
+
+QUENCH_REGISTER_PLATFORM("tengine_u8", tengine_u8, "Tengine; uint8 affine per tensor, inputs and outputs of layers")
+
+}  // namespace quench

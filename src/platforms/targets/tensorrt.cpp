@@ -1,0 +1,34 @@
+// tensorrt: NVIDIA TensorRT with range files, as MQBench's BackendType.Tensorrt. docs/platforms.md 1 and 3, "inputs".
+#include "platforms/families/inputs_family.h"
+#include "platforms/plan/limits.h"
+#include "platforms/plan/settings.h"
+
+namespace quench {
+namespace {
+
+std::string refuses(const PlanEntry& entry, const Node*) {
+  return beyond(entry, {.affine = false, .unsigned_codes = false});
+}
+
+Platform tensorrt() {
+  Platform platform;
+  platform.aliases = {"Tensorrt"};
+  platform.weight.scheme = QScheme::parse("int8 symmetric channel:0 narrow").spec();
+  platform.activation.scheme = QScheme::parse("int8 symmetric tensor narrow").spec();
+  observe_least_error(platform, ObserverChoice{"ema_min_max"});
+  platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
+  platform.equalize = true;
+  platform.groups = standard_groups();
+  platform.weighted = standard_weighted();
+  platform.options = {{"fuse_residual_add", 0.0, "leaves the operand of an Add that comes from a plain Conv or Gemm"}};
+  platform.product = "tensorrt";
+  platform.annotate = annotate_inputs;
+  platform.refuses = refuses;
+  return platform;
+}
+
+}  // namespace
+
+QUENCH_REGISTER_PLATFORM("tensorrt", tensorrt, "TensorRT with a file of ranges; int8 symmetric, inputs of layers")
+
+}  // namespace quench

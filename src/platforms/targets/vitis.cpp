@@ -1,0 +1,69 @@
+// vitis: AMD Vitis AI, power-of-two scales with trained thresholds; the bias is a tensor of its own.
+// docs/platforms.md 1, 3, 5.9.
+#include "platforms/families/inputs_family.h"
+#include "platforms/plan/limits.h"
+
+namespace quench {
+namespace {
+
+// MaxPool is not listed: it passes its range on.
+void annotate(PlanBuilder& plan) {
+  static const std::set<std::string> ops = {"Conv",
+                                            "ConvTranspose",
+                                            "Gemm",
+                                            "AveragePool",
+                                            "GlobalAveragePool",
+                                            "BatchNormalization",
+                                            "Relu",
+                                            "PRelu",
+                                            "Resize",
+                                            "Upsample",
+                                            "Add",
+                                            "Mul",
+                                            "Concat"};
+  plan.quantize_weights();
+  if (!plan.parity()) quantize_graph_inputs(plan);
+  for (const Layer& layer : plan.layers())
+    if (plan.is_listed(layer, ops)) plan.quantize_output(layer, layer.output(), rule_text("output", layer));
+}
+
+// The type decides how ties are rounded: "tensor" and "param" follow from the role, "input" does not.
+void refine(PlanBuilder& plan) {
+  for (const Value* input : plan.graph().inputs())
+    if (PlanEntry* entry = plan.find(*input); entry && entry->fake_quant == "tqt")
+      entry->fake_quant_options.set("type", std::string("input"));
+}
+
+std::string refuses(const PlanEntry& entry, const Node*) {
+  return beyond(entry, {.affine = false, .unsigned_codes = false, .channel_weights = false, .any_scale = false});
+}
+
+Platform vitis() {
+  Platform platform;
+  platform.aliases = {"Vitis"};
+  platform.weight.scheme = QScheme::parse("int8 symmetric tensor pot").spec();
+  platform.activation.scheme = QScheme::parse("int8 symmetric tensor pot").spec();
+  platform.weight.observer = "min_max_floor";
+  // The reference's search, over all images at once in place of a vote of the batches (measured: docs/results.md).
+  platform.activation.observer = "min_max_floor";
+  platform.activation.observer_options = {{"type", "tensor"}};
+  platform.activation.reference = ObserverChoice{"pot_mode"};
+  platform.weight.fake_quant = platform.activation.fake_quant = "tqt";
+  platform.bias = platform.weight;
+  platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
+  platform.equalize = true;
+  platform.groups = standard_groups();
+  platform.weighted = standard_weighted();
+  platform.refine = refine;
+  platform.product = "vitis";
+  platform.annotate = annotate;
+  platform.refuses = refuses;
+  return platform;
+}
+
+}  // namespace
+
+QUENCH_REGISTER_PLATFORM("vitis", vitis,
+                         "AMD Vitis AI; int8 with power-of-two scales, outputs of layers, bias included")
+
+}  // namespace quench

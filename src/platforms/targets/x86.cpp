@@ -1,0 +1,14 @@
+// x86: torch's default from 2.0 on, which runs FBGEMM or oneDNN by layer. docs/platforms.md 7. The recipe is that of
+// fbgemm, with activations of 0..127.
+#include "platforms/families/eager_family.h"
+
+namespace quench {
+namespace {
+
+Platform x86() { return eager_platform("uint7 affine tensor", "int8 symmetric channel:0"); }
+
+}  // namespace
+
+QUENCH_REGISTER_PLATFORM("x86", x86, "torch's default on x86; uint8 activations of 0..127, int8 weights per channel")
+
+}  // namespace quench

@@ -1,0 +1,74 @@
+// MQBench's literal calls: a loop of the caller's own.
+#include <gtest/gtest.h>
+
+#include "calibrate/small_graph.h"
+#include "quench/calibrate.h"
+#include "quench/prepare.h"
+#include "support/expect_error.h"
+
+namespace quench {
+namespace {
+
+at::Tensor images() { return whole({8, 3, 8, 8}, 5, 6); }
+
+void feed(QuantizedModel& model) {
+  for (const at::Tensor& batch : images().split(4)) forward(model, {RtValue(batch)});
+}
+
+TEST(Verbs, CalibrateAsCalibrateDoes) {
+  for (const char* observer : {"min_max", "mse", "histogram", "kl"}) {
+    QuantizedModel by_verbs = quantized_model(observer, true), by_call = quantized_model(observer, true);
+    enable_calibration(by_verbs);
+    feed(by_verbs);
+    enable_quantization(by_verbs);
+    calibrate(by_call, TensorData(images()));
+    verify(by_verbs, ModelStage::kCalibrated);
+    EXPECT_EQ(to_text(by_verbs.graph), to_text(by_call.graph)) << observer;
+    EXPECT_EQ(to_yaml(by_verbs.plan), to_yaml(by_call.plan)) << observer;
+  }
+}
+
+// While it observes, the network is the float one.
+TEST(Verbs, ObservingChangesNothing) {
+  QuantizedModel model = quantized_model();
+  const at::Tensor plain = Executor(small_graph()).run({RtValue(images())})[0].tensor();
+  enable_calibration(model);
+  EXPECT_TRUE(forward(model, {RtValue(images())})[0].tensor().equal(plain));
+  enable_quantization(model);
+  const at::Tensor quantized = forward(model, {RtValue(images())})[0].tensor();
+  EXPECT_FALSE(quantized.equal(plain));
+  disable_all(model);
+  EXPECT_TRUE(forward(model, {RtValue(images())})[0].tensor().equal(plain));
+}
+
+TEST(Verbs, OneRoleAtATime) {
+  QuantizedModel weights = quantized_model();
+  enable_calibration_woquantization(weights, Role::kWeight);
+  EXPECT_ERROR(enable_quantization(weights), "'x'");  // its activations saw nothing
+  QuantizedModel model = quantized_model();
+  enable_calibration_woquantization(model, Role::kActivation);
+  feed(model);
+  enable_quantization(model);
+  verify(model, ModelStage::kCalibrated);
+}
+
+TEST(Verbs, AQuantizerThatSawNothingIsNamed) {
+  QuantizedModel model = quantized_model();
+  enable_calibration(model);
+  EXPECT_ERROR(enable_quantization(model), "'x', 'relu1', 'relu2'");
+  EXPECT_ERROR(verify(model, ModelStage::kCalibrated), "prepared");
+}
+
+// Both flags: every forward quantizes by what was seen so far, as a moving average in training does.
+TEST(Verbs, ObserveAndQuantizeAtOnce) {
+  QuantizedModel model = quantized_model("ema_min_max");
+  enable_all(model);
+  feed(model);
+  const QParams followed = params_of(model, "relu2");
+  enable_quantization(model, true, true);
+  forward(model, {RtValue(images() * 4)});
+  EXPECT_NE(params_of(model, "relu2"), followed);
+}
+
+}  // namespace
+}  // namespace quench
