@@ -15,10 +15,10 @@
 namespace quench {
 
 struct DeployOptions {
-  std::string platform;           // "": the plan's; another one must accept the plan
-  std::string name;               // of the model, N in the names of the files
+  std::string platform = {};      // "": the plan's; another one must accept the plan
+  std::string name = {};          // of the model, N in the names of the files
   std::int64_t opset = 0;         // of the models; 0: the lowest that serves
-  Options exporter;               // options of the exporter
+  Options exporter = {};          // options of the exporter
   const Dataset* data = nullptr;  // what is exported is read back and compared with the graph, on its first items;
                                   // null: on random ones
 };

@@ -47,22 +47,22 @@ struct LayerRule {
 };
 
 struct QuantConfig {
-  std::string platform;
+  std::string platform = {};
   bool parity = false;          // the reference's counts and rules, no corrections
   bool float_fallback = false;  // what the target cannot run stays float, instead of being an error
-  QuantSettings weight, activation, bias;
-  std::vector<LayerRule> layers;
+  QuantSettings weight = {}, activation = {}, bias = {};
+  std::vector<LayerRule> layers = {};
 
   // Beyond the platform's own list of operators whose inputs are quantized (MQBench's extra_quantizer_dict).
-  std::vector<std::string> additional_ops;    // operators
-  std::vector<std::string> additional_nodes;  // node names; beat exclusions
-  std::vector<std::string> excluded_ops;
-  std::vector<std::string> excluded_nodes;  // node or module names; a module's name covers what is inside
+  std::vector<std::string> additional_ops = {};    // operators
+  std::vector<std::string> additional_nodes = {};  // node names; beat exclusions
+  std::vector<std::string> excluded_ops = {};
+  std::vector<std::string> excluded_nodes = {};  // node or module names; a module's name covers what is inside
 
-  std::vector<std::vector<std::string>> fuse;           // chains of node or module names that count as one layer
-  std::vector<std::vector<std::string>> fuse_patterns;  // chains of operators, beside the platform's own
+  std::vector<std::vector<std::string>> fuse = {};           // chains of node or module names that count as one layer
+  std::vector<std::vector<std::string>> fuse_patterns = {};  // chains of operators, beside the platform's own
 
-  Options platform_options;  // fuse_residual_add, academic_mode, float_output ...: what the platform declares
+  Options platform_options = {};  // fuse_residual_add, academic_mode, float_output ...: what the platform declares
 };
 
 }  // namespace quench

@@ -3,6 +3,7 @@
 
 #include "calibrate/small_graph.h"
 #include "quench/calibrate.h"
+#include "quench/deploy.h"
 #include "quench/prepare.h"
 #include "support/expect_error.h"
 
@@ -26,6 +27,14 @@ TEST(Verbs, CalibrateAsCalibrateDoes) {
     EXPECT_EQ(to_text(by_verbs.graph), to_text(by_call.graph)) << observer;
     EXPECT_EQ(to_yaml(by_verbs.plan), to_yaml(by_call.plan)) << observer;
   }
+}
+
+TEST(Verbs, GiveAModelThatDeploys) {
+  QuantizedModel model = prepare_by_platform(small_graph(), "onnxruntime");
+  enable_calibration(model);
+  feed(model);
+  enable_quantization(model);
+  EXPECT_EQ(deploy(model, {.name = "net"}).files.size(), 2U);
 }
 
 // While it observes, the network is the float one.
