@@ -47,7 +47,8 @@ void verify(const QuantizedModel& model, ModelStage stage);
 // The same for a graph alone: throws for quantizers that were never calibrated, naming them.
 void check_calibrated(const Graph& graph);
 
-// At the border of files plan and stage are texts in the graph's metadata.
+// At the border of files plan and stage are texts in the graph's metadata. A graph that has no quantizers yet is float,
+// whatever was planned.
 Graph with_plan_text(const QuantizedModel& model);
 bool holds_plan(const Graph& file);
 void drop_plan_text(Graph& file);  // of a file that has no quantizers any more

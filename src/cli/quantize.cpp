@@ -127,19 +127,11 @@ QuantPlan plan_of_float_model(const QuantizeRecord& record) {
   return plan;
 }
 
-// A file says how far the model came; one without quantizers is float, whatever was planned.
-Graph file_of(const QuantizedModel& model) {
-  if (!quantizers_of(model.graph).empty()) return with_plan_text(model);
-  Graph file(model.graph);
-  file.metadata["quench.stage"] = "float";
-  return file;
-}
-
 // All of it or nothing: what an earlier run left in the folder is gone then.
 void write_results(const QuantizeJob& job, const Quantized& result, const std::optional<Deployment>& files) {
   OutputFolder folder(job.config.output);
   const QuantizeRecord& record = result.record;
-  Graph file = file_of(result.model);
+  Graph file = with_plan_text(result.model);
   for (const auto& [key, value] : job.config.metadata) file.metadata[key] = value;
   file.metadata["quench.format"] = "1";
   file.metadata["quench.record"] = provenance_of(record).dump();

@@ -64,8 +64,9 @@ void check_calibrated(const Graph& graph) {
 
 Graph with_plan_text(const QuantizedModel& model) {
   Graph file(model.graph);
-  file.metadata[kPlanKey] = to_yaml(model.plan);
-  file.metadata[kStageKey] = name_of(model.stage);
+  const bool is_float = quantizers_of(file).empty() && model.stage != ModelStage::kConverted;
+  file.metadata[kStageKey] = is_float ? "float" : name_of(model.stage);
+  if (!is_float) file.metadata[kPlanKey] = to_yaml(model.plan);
   return file;
 }
 
