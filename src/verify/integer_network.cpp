@@ -167,7 +167,7 @@ const Node* IntegerNetwork::layer(const std::string& name) const { return state_
 
 bool IntegerNetwork::is_exact(const std::string& name) const {
   const Step& step = state_->step(name);
-  return step.integer || !step.form.node || moves_codes(step.form);
+  return step.integer || !step.form.node || keeps_codes(step.form);
 }
 
 IntegerNetwork::Codes IntegerNetwork::run(const NamedValues& inputs) const {

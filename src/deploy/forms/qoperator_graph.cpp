@@ -115,7 +115,7 @@ int use_quantized_operators(Graph& qdq, const std::set<std::string>& only) {
     with_context([&] { return concat("at ", node->where()); }, [&] { replaced += replace(qdq, *node) ? 1 : 0; });
   std::vector<Node*> movers;
   for (const auto& node : qdq.nodes())
-    if (moves_elements(*node)) movers.push_back(node.get());
+    if (runs_on_codes(*node)) movers.push_back(node.get());
   for (Node* node : movers) move_codes(qdq, *node);
   qdq.sort();
   run_passes(qdq, {"eliminate_dead"});
