@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "ops/clamp.h"
 #include "passes/quantized_grid.h"
 #include "passes/rewrite.h"
 #include "quench/executor.h"
@@ -51,9 +52,8 @@ std::vector<Node*> dequantizers_of(const Value& codes, const Grid& grid) {
 // A Clip of the codes, alone behind the QuantizeLinear.
 Node* clip_behind(const Node& quantize) {
   Node* clip = only_user(quantize.output());
-  const bool known = clip && clip->op() == "Clip" && clip->input(0) == &quantize.output() && clip->input(1) &&
-                     clip->input(2) && clip->input(1)->is_constant() && clip->input(2)->is_constant();
-  return known ? clip : nullptr;
+  const bool known = clip && clip->input(0) == &quantize.output() && clip->input(1) && clip->input(2);
+  return known && clamp_of(*clip).known ? clip : nullptr;
 }
 
 // A quantizer of x for `reader` alone: what else reads x goes on reading it as it is.

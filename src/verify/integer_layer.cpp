@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ops/clamp.h"
 #include "quench/error.h"
 #include "quench/op.h"
 
@@ -126,9 +127,8 @@ at::Tensor compute_layer(const LayerForm& form, const std::vector<at::Tensor>& c
 
 bool keeps_codes(const LayerForm& form) {
   // A clamp leaves numbers as they are, or puts a bound in their place, whose code is the same on either side.
-  const bool clamps = form.node->op() == "Relu" || form.node->op() == "Clip";
   const QType* x = operand(form, 0);
-  return (clamps || moves_codes(*form.node)) && x && *x == *form.y;
+  return (is_clamp(*form.node) || moves_codes(*form.node)) && x && *x == *form.y;
 }
 
 }  // namespace quench

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "deploy/forms/clamp.h"
 #include "deploy/forms/qoperator_rules.h"
 #include "graph/tensor_types.h"
+#include "ops/clamp.h"
 #include "passes/rewrite.h"
 #include "quench/error.h"
 #include "quench/pass.h"
@@ -50,7 +50,8 @@ int code_of(float x, const CodedValue& value) {
 void clamp_codes(Graph& graph, const OutputQuantizer& output) {
   const Clamp clamp = clamp_of(*output.clamp);
   const int least = output.codes.dtype() == DType::kInt8 ? -128 : 0;
-  const int low = code_of(clamp.low, output.codes), high = code_of(clamp.high, output.codes);
+  const int low = code_of(static_cast<float>(clamp.low), output.codes);
+  const int high = code_of(static_cast<float>(clamp.high), output.codes);
   Node& quantize = *output.quantize;
   if (low == least && high == least + 255) return;
   const auto bound = [&](int code, const char* which) {

@@ -1,9 +1,8 @@
 #include "platforms/families/pattern_family.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 
+#include "ops/clamp.h"
 #include "platforms/plan/match.h"
 #include "platforms/plan/refuse.h"
 #include "platforms/plan/settings.h"
@@ -15,14 +14,6 @@ namespace {
 
 constexpr const char* kBefore = "no_quantizer_before";
 constexpr const char* kAfter = "no_quantizer_after";
-
-bool is_number(const Value* value, double number) {
-  return value && value->is_constant() && value->tensor().numel() == 1 && value->tensor().item<double>() == number;
-}
-
-bool is_relu6(const Node& node) {
-  return node.op() == "Clip" && is_number(node.input(1), 0) && is_number(node.input(2), 6);
-}
 
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> words;

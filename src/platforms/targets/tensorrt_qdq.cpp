@@ -1,5 +1,6 @@
 // tensorrt_qdq: TensorRT 10 and 11 with explicit quantization: Q/DQ in front of the layers, zero points 0, float
 // biases. A residual Add is fused with the Conv in front of it, whose output therefore stays as it is.
+#include "ops/clamp.h"
 #include "platforms/families/explicit_family.h"
 #include "platforms/plan/code_flow.h"
 #include "platforms/plan/settings.h"
@@ -21,7 +22,7 @@ const Value* fused_operand(const PlanBuilder& plan, const Layer& add) {
   for (const Value* value : plan.activations_of(add)) {
     const Layer* producer = plan.producer_of(*value);
     const bool is_conv = producer && (producer->op() == "Conv" || producer->op() == "ConvTranspose");
-    const bool is_plain = is_conv && producer->last().op() != "Relu" && producer->last().op() != "Clip";
+    const bool is_plain = is_conv && !is_clamp(producer->last());
     if (is_plain && value->uses().size() == 1 && !value->is_graph_output()) return value;
   }
   return nullptr;
