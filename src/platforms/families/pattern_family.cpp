@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "ops/clamp.h"
+#include "platforms/plan/limits.h"
 #include "platforms/plan/match.h"
-#include "platforms/plan/refuse.h"
 #include "platforms/plan/settings.h"
 #include "quench/error.h"
 #include "quench/op.h"
@@ -200,9 +200,12 @@ void mend_unsigned(PlanBuilder& plan) {
   }
 }
 
-std::string refuse_unless_quint8(const PlanEntry& entry, const Node*) {
-  const std::string cannot = refuse_unless_8_bit(entry, entry.role != Role::kActivation);
-  return cannot.empty() && entry.role == Role::kActivation ? refuse_unless_per_tensor(entry) : cannot;
+std::string refuses_all_but_quint8(const PlanEntry& entry, const Node*) {
+  return beyond(entry, {.weight_bits = up_to_bits(8),
+                        .activation_bits = up_to_bits(8),
+                        .weights = Signs::kSigned,
+                        .activations = Signs::kUnsigned,
+                        .group_weights = true});
 }
 
 }  // namespace quench

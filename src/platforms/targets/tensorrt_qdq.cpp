@@ -3,6 +3,7 @@
 #include "ops/clamp.h"
 #include "platforms/families/explicit_family.h"
 #include "platforms/plan/code_flow.h"
+#include "platforms/plan/limits.h"
 #include "platforms/plan/settings.h"
 #include "quench/error.h"
 
@@ -69,14 +70,12 @@ void annotate(PlanBuilder& plan) {
 }
 
 std::string refuses(const PlanEntry& entry, const Node*) {
-  const QScheme& scheme = entry.scheme;
-  if (scheme.is_int() && !scheme.symmetric()) return "a zero point other than 0 (affine schemes)";
-  if (scheme.is_int() && !scheme.is_signed()) return "unsigned codes";
-  if (scheme.is_int() && scheme.bits() != 8 && !(scheme.bits() == 4 && entry.role == Role::kWeight))
-    return concat(scheme.bits(), "-bit ", name_of(entry.role), "s");
-  if (scheme.format() == Format::kE5M2 || scheme.format() == Format::kLog) return "the format of " + scheme.text();
-  if (entry.role == Role::kActivation && !scheme.per_tensor()) return "activations with a scale per channel";
-  return "";
+  return beyond(entry, {.weight_bits = {4, 8},
+                        .formats = {Format::kInt, Format::kE4M3Fn},
+                        .affine = false,
+                        .weights = Signs::kSigned,
+                        .activations = Signs::kSigned,
+                        .group_weights = true});
 }
 
 Platform tensorrt_qdq() {
