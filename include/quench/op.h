@@ -37,12 +37,13 @@ struct OpTraits {
   int channel_axis = 1;                       // of the data tensor
   RangeRule range = RangeRule::kOwn;
   double fixed_min = 0.0, fixed_max = 0.0;
-  bool non_negative = false;         // Relu, Sigmoid, Softmax: never below zero
-  bool keeps_sign = false;           // Add, AveragePool, Concat: non-negative if all inputs are
-  bool shape_only = false;           // Shape, Size: reads dims, never elements
-  bool quantizes = false;            // QuantizeLinear, DequantizeLinear, FakeQuant: carries a scheme
-  bool random = false;               // differs from call to call: never folded
-  std::vector<int> parameter_slots;  // inputs that training changes where they are float constants
+  bool non_negative = false;                   // Relu, Sigmoid, Softmax: never below zero
+  bool keeps_sign = false;                     // Add, AveragePool, Concat: non-negative if all inputs are
+  bool (*moves_codes)(const Node&) = nullptr;  // see below; null: it does not
+  bool shape_only = false;                     // Shape, Size: reads dims, never elements
+  bool quantizes = false;                      // QuantizeLinear, DequantizeLinear, FakeQuant: carries a scheme
+  bool random = false;                         // differs from call to call: never folded
+  std::vector<int> parameter_slots;            // inputs that training changes where they are float constants
   std::vector<int> (*learned_slots)(const Node&) = nullptr;  // the same, where it depends on the node
   int state_from = -1;  // inputs from here on are constants that any run may write: moved to the device for good
   std::vector<int> buffer_slots;                // inputs that training writes: running mean and variance
@@ -102,6 +103,11 @@ using OpRegistry = Registry<OpEntry>;
 
 // The entry of a node's op; throws "operator 'X' is not supported" with the node's name.
 const OpEntry& entry_of(const Node& node);
+
+// Whether every number that it writes is one of its first input's (Reshape, MaxPool, Gather, a nearest Resize), or a
+// zero of its own (Pad): what came from codes is on their grid still, since zero is on every grid. What a target makes
+// of that is the target's affair.
+bool moves_codes(const Node& node);
 
 // Types of all values, from the graph's inputs onwards, bodies included; how many types it changed.
 int infer_shapes(Graph& graph);

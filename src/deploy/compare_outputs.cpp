@@ -9,6 +9,7 @@
 #include "deploy/forms/quantized.h"
 #include "graph/border.h"
 #include "quench/error.h"
+#include "quench/op.h"
 
 namespace quench {
 namespace {
@@ -40,8 +41,7 @@ at::Tensor leads_of(const at::Tensor& rows) {
 // The Softmax that makes the output, whatever moves its elements about behind it.
 bool is_probabilities(const Value& output) {
   const Node* node = source_of_output(output).producer();
-  while (node && (node->op() == "Identity" || node->op() == "Reshape" || node->op() == "Flatten"))
-    node = node->input(0)->producer();
+  while (node && moves_codes(*node)) node = node->input(0)->producer();
   return node && node->op() == "Softmax";
 }
 

@@ -47,6 +47,11 @@ void verify_links(const Node& node, const std::unordered_set<const Value*>& avai
 
 }  // namespace
 
+bool moves_codes(const Node& node) {
+  const OpTraits& traits = entry_of(node).traits;
+  return traits.moves_codes && traits.moves_codes(node);
+}
+
 const OpEntry& entry_of(const Node& node) {
   if (const OpEntry* entry = OpRegistry::instance().find(node.op())) return *entry;
   const std::string nearest = nearest_name(node.op(), OpRegistry::instance().names());

@@ -4,6 +4,7 @@
 #include "ops/arguments.h"
 #include "ops/shape_rules.h"
 #include "ops/window.h"
+#include "quant/code_tensor.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -59,10 +60,7 @@ std::vector<RtValue> qlinear_conv(const Node& node, const Inputs& in, ExecContex
   const at::Tensor factor = in[1].tensor().reshape({}) *
                             (w_scale.numel() == 1 ? w_scale.reshape({}) : per_channel(w_scale, sum.dim())) /
                             in[6].tensor().reshape({});
-  const at::Tensor zero = in[7].tensor();
-  const bool is_signed = zero.scalar_type() == at::kChar;
-  const at::Tensor codes = at::round(sum.to(at::kFloat) * factor) + zero.to(at::kFloat).reshape({});
-  return {at::clamp(codes, is_signed ? -128 : 0, is_signed ? 127 : 255).to(zero.scalar_type())};
+  return {nearest_bytes(sum.to(at::kFloat) * factor, in[7].tensor())};
 }
 
 struct Transposed {

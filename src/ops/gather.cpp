@@ -3,6 +3,7 @@
 
 #include "graph/tensor_types.h"
 #include "ops/index_rules.h"
+#include "ops/moving.h"
 #include "ops/number_types.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
@@ -10,13 +11,6 @@
 
 namespace quench {
 namespace {
-
-OpTraits moves_elements() {
-  OpTraits traits;
-  traits.range = RangeRule::kPasses;
-  traits.keeps_sign = true;
-  return traits;
-}
 
 std::vector<RtValue> gather(const Node& node, const Inputs& in, ExecContext&) {
   const at::Tensor &x = in[0].tensor(), &given = in[1].tensor();
@@ -99,7 +93,7 @@ void gather_nd_shape(Node& node) {
 
 // An embedding is a Gather on a constant table, one row a word; its channels are the columns.
 OpTraits gather_traits() {
-  OpTraits traits = moves_elements();
+  OpTraits traits = moving();
   traits.weight_slot = 0;
   traits.weight_axis = [](const Node&) { return 1; };
   return traits;
@@ -108,8 +102,8 @@ OpTraits gather_traits() {
 }  // namespace
 
 QUENCH_REGISTER_OP("Gather", gather, gather_shape, gather_traits(), "slices along an axis, by index")
-QUENCH_REGISTER_OP("GatherElements", gather_elements, gather_elements_shape, moves_elements(),
+QUENCH_REGISTER_OP("GatherElements", gather_elements, gather_elements_shape, moving(),
                    "one element per index, along an axis")
-QUENCH_REGISTER_OP("GatherND", gather_nd, gather_nd_shape, moves_elements(), "slices by index tuples")
+QUENCH_REGISTER_OP("GatherND", gather_nd, gather_nd_shape, moving(), "slices by index tuples")
 
 }  // namespace quench

@@ -3,6 +3,7 @@
 
 #include "ops/arguments.h"
 #include "ops/shape_rules.h"
+#include "quant/code_tensor.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -65,11 +66,7 @@ std::vector<RtValue> qlinear_mat_mul(const Node&, const Inputs& in, ExecContext&
     return rows && tensor.dim() == 1 ? tensor.unsqueeze(-1) : tensor;
   };
   const at::Tensor sum = byte_product(in, 0, 2, 3, 5).to(at::kFloat);
-  const at::Tensor zero = in[7].tensor();
-  const bool is_signed = zero.scalar_type() == at::kChar;
-  const at::Tensor codes =
-      at::round(sum * (scale(1, true) * scale(4, false) / scale(6, true))) + zero.to(at::kFloat).reshape({});
-  return {at::clamp(codes, is_signed ? -128 : 0, is_signed ? 127 : 255).to(zero.scalar_type())};
+  return {nearest_bytes(sum * (scale(1, true) * scale(4, false) / scale(6, true)), in[7].tensor())};
 }
 
 void gemm_shapes(Node& node) {

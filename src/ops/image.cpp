@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ops/arguments.h"
+#include "ops/moving.h"
 #include "ops/number_rules.h"
 #include "ops/number_types.h"
 #include "ops/shape_rules.h"
@@ -134,14 +135,6 @@ void center_crop_pad_shapes(Node& node) {
   set_type(node, 0, input_dtype(node, 0), dims);
 }
 
-OpTraits moving_traits(std::vector<int> host_slots) {
-  OpTraits traits;
-  traits.range = RangeRule::kPasses;
-  traits.keeps_sign = true;
-  traits.host_slots = std::move(host_slots);
-  return traits;
-}
-
 OpTraits host_traits(std::vector<int> host_slots) {
   OpTraits traits;
   traits.host_slots = std::move(host_slots);
@@ -154,9 +147,9 @@ QUENCH_REGISTER_OP("GridSample", grid_sample, grid_sample_shapes, OpTraits{},
                    "samples an image at the points of a grid")
 QUENCH_REGISTER_OP("AffineGrid", affine_grid, affine_grid_shapes, host_traits({1}),
                    "a grid, turned and moved by a matrix")
-QUENCH_REGISTER_OP("DepthToSpace", depth_to_space, block_shapes, moving_traits({}), "channels to blocks of pixels")
-QUENCH_REGISTER_OP("SpaceToDepth", space_to_depth, block_shapes, moving_traits({}), "blocks of pixels to channels")
-QUENCH_REGISTER_OP("CenterCropPad", center_crop_pad, center_crop_pad_shapes, moving_traits({1}),
+QUENCH_REGISTER_OP("DepthToSpace", depth_to_space, block_shapes, moving(), "channels to blocks of pixels")
+QUENCH_REGISTER_OP("SpaceToDepth", space_to_depth, block_shapes, moving(), "blocks of pixels to channels")
+QUENCH_REGISTER_OP("CenterCropPad", center_crop_pad, center_crop_pad_shapes, moving({1}),
                    "crops or pads to given dims about the centre")
 
 }  // namespace quench

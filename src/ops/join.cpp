@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "graph/tensor_types.h"
+#include "ops/moving.h"
 #include "ops/number_rules.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
@@ -14,14 +15,6 @@ namespace quench {
 namespace {
 
 using Sizes = std::vector<std::int64_t>;
-
-OpTraits moves_elements(std::vector<int> host_slots) {
-  OpTraits traits;
-  traits.range = RangeRule::kPasses;
-  traits.keeps_sign = true;
-  traits.host_slots = std::move(host_slots);
-  return traits;
-}
 
 // The results leave each input's range, but not that of all inputs together.
 OpTraits concat_traits() {
@@ -240,8 +233,8 @@ void tile_shape(Node& node) {
 }  // namespace
 
 QUENCH_REGISTER_OP("Concat", concat_tensors, concat_shape, concat_traits(), "joins tensors along an axis")
-QUENCH_REGISTER_OP("Split", split, split_shape, moves_elements({1}), "cuts a tensor into parts along an axis")
-QUENCH_REGISTER_OP("Slice", slice, slice_shape, moves_elements({1, 2, 3, 4}), "from start to end by steps, per axis")
-QUENCH_REGISTER_OP("Tile", tile, tile_shape, moves_elements({1}), "repeats a tensor along each axis")
+QUENCH_REGISTER_OP("Split", split, split_shape, moving({1}), "cuts a tensor into parts along an axis")
+QUENCH_REGISTER_OP("Slice", slice, slice_shape, moving({1, 2, 3, 4}), "from start to end by steps, per axis")
+QUENCH_REGISTER_OP("Tile", tile, tile_shape, moving({1}), "repeats a tensor along each axis")
 
 }  // namespace quench

@@ -1,6 +1,7 @@
 // quench.Leaf: calls a function that the graph cannot see into. quench.QuantStub and quench.DeQuantStub:
 // the identity, where a user marks the borders of quantization. And the dispatcher ops behind them.
 #include "quench/leaf.h"
+#include "ops/moving.h"
 
 #include <ATen/ATen.h>
 #include <torch/library.h>
@@ -64,13 +65,6 @@ void leaf_shapes(Node&) {}  // only a run can tell: the types stay as the import
 
 std::vector<RtValue> stub(const Node&, const Inputs& in, ExecContext&) { return {in[0]}; }
 
-OpTraits stub_traits() {
-  OpTraits traits;
-  traits.range = RangeRule::kPasses;
-  traits.keeps_sign = true;
-  return traits;
-}
-
 }  // namespace
 
 std::int64_t add_leaf(std::shared_ptr<const LeafFunction> function) {
@@ -105,7 +99,7 @@ at::Tensor dequant_stub(const at::Tensor& x) {
 }
 
 QUENCH_REGISTER_OP("quench.Leaf", leaf, leaf_shapes, OpTraits{}, "a part of a module that stays opaque")
-QUENCH_REGISTER_OP("quench.QuantStub", stub, same_as_input, stub_traits(), "the identity: quantization begins here")
-QUENCH_REGISTER_OP("quench.DeQuantStub", stub, same_as_input, stub_traits(), "the identity: quantization ends here")
+QUENCH_REGISTER_OP("quench.QuantStub", stub, same_as_input, moving(), "the identity: quantization begins here")
+QUENCH_REGISTER_OP("quench.DeQuantStub", stub, same_as_input, moving(), "the identity: quantization ends here")
 
 }  // namespace quench

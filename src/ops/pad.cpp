@@ -11,9 +11,17 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
+// What the modes other than "constant" add is the input's own.
+bool adds_nothing_but_zeros(const Node& pad) {
+  if (pad.get_string("mode", "constant") != "constant") return true;
+  const Value* fill = pad.input(2);
+  return !fill || (fill->is_constant() && fill->tensor().eq(0).all().item<bool>());
+}
+
 OpTraits pad_traits() {
   OpTraits traits;
   traits.keeps_sign = true;
+  traits.moves_codes = adds_nothing_but_zeros;
   traits.host_slots = {1, 2, 3};
   return traits;
 }

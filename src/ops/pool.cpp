@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ops/arguments.h"
+#include "ops/moving.h"
 #include "ops/shape_rules.h"
 #include "ops/window.h"
 #include "quench/error.h"
@@ -185,13 +186,6 @@ void global_shapes(Node& node) {
   set_type(node, 0, input_dtype(node, 0), dims);
 }
 
-OpTraits max_traits() {
-  OpTraits traits;
-  traits.range = RangeRule::kPasses;
-  traits.keeps_sign = true;
-  return traits;
-}
-
 OpTraits average_traits() {
   OpTraits traits;
   traits.keeps_sign = true;
@@ -206,11 +200,11 @@ OpTraits norm_traits() {
 
 }  // namespace
 
-QUENCH_REGISTER_OP("MaxPool", max_pool, pool_shapes, max_traits(), "largest element of each window")
+QUENCH_REGISTER_OP("MaxPool", max_pool, pool_shapes, moving(), "largest element of each window")
 QUENCH_REGISTER_OP("AveragePool", average_pool, pool_shapes, average_traits(), "mean of each window")
 QUENCH_REGISTER_OP("LpPool", lp_pool, pool_shapes, norm_traits(), "p-norm of each window")
 QUENCH_REGISTER_OP("GlobalAveragePool", global_average_pool, global_shapes, average_traits(), "mean of each plane")
-QUENCH_REGISTER_OP("GlobalMaxPool", global_max_pool, global_shapes, max_traits(), "largest element of each plane")
+QUENCH_REGISTER_OP("GlobalMaxPool", global_max_pool, global_shapes, moving(), "largest element of each plane")
 QUENCH_REGISTER_OP("GlobalLpPool", global_lp_pool, global_shapes, norm_traits(), "p-norm of each plane")
 
 }  // namespace quench

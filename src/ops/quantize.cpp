@@ -1,27 +1,16 @@
 // QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear: per tensor, per axis, per block.
 #include <ATen/ATen.h>
 
-#include <cmath>
-
 #include "graph/tensor_types.h"
 #include "ops/arguments.h"
 #include "ops/convert.h"
 #include "ops/dynamic_codes.h"
 #include "ops/shape_rules.h"
+#include "quant/code_tensor.h"
 #include "quench/error.h"
 
 namespace quench {
 namespace {
-
-struct Codes {
-  double low, high;
-};
-
-Codes codes_of(DType dtype) {
-  const int bits = bits_of(dtype);
-  if (is_signed(dtype)) return {-std::ldexp(1.0, bits - 1), std::ldexp(1.0, bits - 1) - 1};
-  return {0.0, std::ldexp(1.0, bits) - 1};
-}
 
 bool is_small_float(DType dtype) { return is_floating(dtype) && bits_of(dtype) <= 8; }
 
@@ -54,11 +43,10 @@ std::vector<RtValue> quantize_linear(const Node& node, const Inputs& in, ExecCon
   const at::Tensor scaled = x.to(wide) / spread(node, in[1].tensor().to(wide), x);
   if (is_small_float(dtype)) return {convert(scaled, dtype, {node.get_int("saturate", 1) != 0})};
   QUENCH_CHECK(is_integer(dtype) && bits_of(dtype) <= 16, node.where(), ": cannot quantize to ", name_of(dtype));
-  at::Tensor codes = at::round(scaled);  // ties to even
-  if (given(in, 2)) codes = codes + spread(node, in[2].tensor().to(wide), x);
-  const Codes range = codes_of(dtype);
+  const at::Tensor zero = given(in, 2) ? spread(node, in[2].tensor().to(wide), x) : at::Tensor();
+  const at::Tensor codes = nearest_codes(scaled, zero, code_range(bits_of(dtype), is_signed(dtype)));
   // By int: LibTorch has no conversion from float to some narrow types on every device.
-  return {{at::clamp(codes, range.low, range.high).to(at::kInt).to(scalar_type_of(dtype)), dtype}};
+  return {{codes.to(at::kInt).to(scalar_type_of(dtype)), dtype}};
 }
 
 std::vector<RtValue> dequantize_linear(const Node& node, const Inputs& in, ExecContext&) {
@@ -105,8 +93,9 @@ std::array<at::Tensor, 3> dynamic_codes(const at::Tensor& x) {
   const at::Tensor low = at::clamp_max(x.min(), 0), high = at::clamp_min(x.max(), 0);
   at::Tensor scale = (high - low) / 255;
   scale = at::where(scale == 0, at::ones_like(scale), scale);
-  const at::Tensor zero = at::round(at::clamp(-low / scale, 0, 255));
-  return {at::clamp(at::round(x / scale) + zero, 0, 255), scale, zero};
+  const CodeRange range = code_range(8, false);
+  const at::Tensor zero = nearest_codes(-low / scale, {}, range);
+  return {nearest_codes(x / scale, zero, range), scale, zero};
 }
 
 QUENCH_REGISTER_OP("QuantizeLinear", quantize_linear, quantize_shapes, quantizing(), "float -> integer or float8 codes")

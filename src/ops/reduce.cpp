@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "graph/tensor_types.h"
+#include "ops/moving.h"
 #include "ops/number_rules.h"
 #include "ops/number_types.h"
 #include "ops/shape_rules.h"
@@ -173,10 +174,8 @@ void arg_shape(Node& node) {
 QUENCH_REGISTER_OP("ReduceSum", reduce<sum>, reduce_shape, reduce_traits(false, true), "sum along axes")
 QUENCH_REGISTER_OP("ReduceMean", reduce<mean>, reduce_shape, reduce_traits(false, true, RangeRule::kPasses),
                    "mean along axes")
-QUENCH_REGISTER_OP("ReduceMax", extreme<true>, reduce_shape, reduce_traits(false, true, RangeRule::kPasses),
-                   "greatest along axes")
-QUENCH_REGISTER_OP("ReduceMin", extreme<false>, reduce_shape, reduce_traits(false, true, RangeRule::kPasses),
-                   "least along axes")
+QUENCH_REGISTER_OP("ReduceMax", extreme<true>, reduce_shape, moving({1}), "greatest along axes")
+QUENCH_REGISTER_OP("ReduceMin", extreme<false>, reduce_shape, moving({1}), "least along axes")
 QUENCH_REGISTER_OP("ReduceProd", reduce<product_of_all>, product_shape, reduce_traits(false, true),
                    "product along axes")
 QUENCH_REGISTER_OP("ReduceL1", reduce<sum_of_magnitudes>, reduce_shape, reduce_traits(true, true),

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "graph/tensor_types.h"
+#include "ops/moving.h"
 #include "ops/number_rules.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
@@ -15,15 +16,6 @@ namespace quench {
 namespace {
 
 using Sizes = std::vector<std::int64_t>;
-
-// Its elements are the input's; input 1, where there is one, is read as numbers.
-OpTraits moves_elements() {
-  OpTraits traits;
-  traits.range = RangeRule::kPasses;
-  traits.keeps_sign = true;
-  traits.host_slots = {1};
-  return traits;
-}
 
 OpTraits reads_shape() {
   OpTraits traits;
@@ -246,12 +238,12 @@ std::vector<RtValue> identity(const Node&, const Inputs& in, ExecContext&) { ret
 
 QUENCH_REGISTER_OP("Shape", shape, shape_shape, reads_shape(), "the dims of a tensor")
 QUENCH_REGISTER_OP("Size", size, size_shape, reads_shape(), "the number of elements")
-QUENCH_REGISTER_OP("Reshape", reshape, reshape_shape, moves_elements(), "new dims, same elements in the same order")
-QUENCH_REGISTER_OP("Flatten", flatten, flatten_shape, moves_elements(), "to two dims, split at an axis")
-QUENCH_REGISTER_OP("Squeeze", squeeze, squeeze_shape, moves_elements(), "removes dims of size 1")
-QUENCH_REGISTER_OP("Unsqueeze", unsqueeze, unsqueeze_shape, moves_elements(), "inserts dims of size 1")
-QUENCH_REGISTER_OP("Transpose", transpose, transpose_shape, moves_elements(), "permutes the dims")
-QUENCH_REGISTER_OP("Expand", expand, expand_shape, moves_elements(), "repeats along dims of size 1")
-QUENCH_REGISTER_OP("Identity", identity, identity_shape, moves_elements(), "the input itself")
+QUENCH_REGISTER_OP("Reshape", reshape, reshape_shape, moving({1}), "new dims, same elements in the same order")
+QUENCH_REGISTER_OP("Flatten", flatten, flatten_shape, moving({1}), "to two dims, split at an axis")
+QUENCH_REGISTER_OP("Squeeze", squeeze, squeeze_shape, moving({1}), "removes dims of size 1")
+QUENCH_REGISTER_OP("Unsqueeze", unsqueeze, unsqueeze_shape, moving({1}), "inserts dims of size 1")
+QUENCH_REGISTER_OP("Transpose", transpose, transpose_shape, moving({1}), "permutes the dims")
+QUENCH_REGISTER_OP("Expand", expand, expand_shape, moving({1}), "repeats along dims of size 1")
+QUENCH_REGISTER_OP("Identity", identity, identity_shape, moving({1}), "the input itself")
 
 }  // namespace quench

@@ -229,8 +229,15 @@ void resize_shapes(Node& node) {
   set_type(node, 0, input_dtype(node, 0), dims);
 }
 
+bool repeats_elements(const Node& node) {
+  const bool has_outside = node.get_string("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize";
+  return node.get_string("mode", "nearest") == "nearest" &&
+         !(has_outside && node.get_float("extrapolation_value", 0.0) != 0.0);
+}
+
 OpTraits resize_traits() {
   OpTraits traits;
+  traits.moves_codes = repeats_elements;
   traits.host_slots = {1, 2, 3};
   return traits;
 }

@@ -6,6 +6,7 @@
 
 #include "graph/tensor_types.h"
 #include "ops/arguments.h"
+#include "ops/moving.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
 
@@ -148,19 +149,17 @@ void max_roi_pool_shapes(Node& node) {
   set_type(node, 0, input_dtype(node, 0), y);
 }
 
-OpTraits roi_traits(std::vector<int> host_slots, RangeRule range) {
+OpTraits roi_align_traits() {
   OpTraits traits;
   traits.keeps_sign = true;
-  traits.host_slots = std::move(host_slots);
-  traits.range = range;
+  traits.host_slots = {1, 2};
   return traits;
 }
 
 }  // namespace
 
-QUENCH_REGISTER_OP("RoiAlign", roi_align, roi_align_shapes, roi_traits({1, 2}, RangeRule::kOwn),
+QUENCH_REGISTER_OP("RoiAlign", roi_align, roi_align_shapes, roi_align_traits(),
                    "pools boxes of an image by interpolated samples")
-QUENCH_REGISTER_OP("MaxRoiPool", max_roi_pool, max_roi_pool_shapes, roi_traits({1}, RangeRule::kPasses),
-                   "largest element of each bin of a box")
+QUENCH_REGISTER_OP("MaxRoiPool", max_roi_pool, max_roi_pool_shapes, moving({1}), "largest element of each bin of a box")
 
 }  // namespace quench

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "graph/tensor_types.h"
+#include "ops/moving.h"
 #include "ops/number_types.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
@@ -12,14 +13,6 @@
 
 namespace quench {
 namespace {
-
-OpTraits moves_elements(std::vector<int> host_slots = {}) {
-  OpTraits traits;
-  traits.range = RangeRule::kPasses;
-  traits.keeps_sign = true;
-  traits.host_slots = std::move(host_slots);
-  return traits;
-}
 
 // Of a scalar: one column with no rows.
 std::vector<RtValue> non_zero(const Node&, const Inputs& in, ExecContext&) {
@@ -166,9 +159,9 @@ std::vector<RtValue> reverse_sequence(const Node& node, const Inputs& in, ExecCo
 }  // namespace
 
 QUENCH_REGISTER_OP("NonZero", non_zero, non_zero_shape, {}, "where the elements are not zero")
-QUENCH_REGISTER_OP("Compress", compress, compress_shape, moves_elements(), "the slices where a condition holds")
-QUENCH_REGISTER_OP("Unique", unique, unique_shape, moves_elements(), "the distinct elements or slices")
-QUENCH_REGISTER_OP("ReverseSequence", reverse_sequence, same_as_input, moves_elements(),
+QUENCH_REGISTER_OP("Compress", compress, compress_shape, moving(), "the slices where a condition holds")
+QUENCH_REGISTER_OP("Unique", unique, unique_shape, moving(), "the distinct elements or slices")
+QUENCH_REGISTER_OP("ReverseSequence", reverse_sequence, same_as_input, moving(),
                    "reverses the first elements along time, per sample")
 
 }  // namespace quench

@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 
 #include "graph/tensor_types.h"
+#include "ops/moving.h"
 #include "ops/number_types.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
@@ -9,14 +10,6 @@
 
 namespace quench {
 namespace {
-
-OpTraits topk_traits() {
-  OpTraits traits;
-  traits.range = RangeRule::kPasses;
-  traits.keeps_sign = true;
-  traits.host_slots = {1};
-  return traits;
-}
 
 std::vector<RtValue> topk(const Node& node, const Inputs& in, ExecContext&) {
   const at::Tensor& input = in[0].tensor();
@@ -45,6 +38,6 @@ void topk_shape(Node& node) {
 
 }  // namespace
 
-QUENCH_REGISTER_OP("TopK", topk, topk_shape, topk_traits(), "the K greatest or least elements along an axis")
+QUENCH_REGISTER_OP("TopK", topk, topk_shape, moving({1}), "the K greatest or least elements along an axis")
 
 }  // namespace quench

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "ops/arguments.h"
+#include "ops/moving.h"
 #include "ops/number_rules.h"
 #include "ops/number_types.h"
 #include "ops/shape_rules.h"
@@ -108,14 +109,6 @@ void col2im_shapes(Node& node) {
   set_type(node, 0, input_dtype(node, 0), y);
 }
 
-OpTraits unpool_traits() {
-  OpTraits traits;
-  traits.range = RangeRule::kPasses;
-  traits.keeps_sign = true;
-  traits.host_slots = {2};
-  return traits;
-}
-
 OpTraits col2im_traits() {
   OpTraits traits;
   traits.keeps_sign = true;
@@ -125,7 +118,7 @@ OpTraits col2im_traits() {
 
 }  // namespace
 
-QUENCH_REGISTER_OP("MaxUnpool", max_unpool, max_unpool_shapes, unpool_traits(), "puts maxima back to where they were")
+QUENCH_REGISTER_OP("MaxUnpool", max_unpool, max_unpool_shapes, moving({2}), "puts maxima back to where they were")
 QUENCH_REGISTER_OP("Col2Im", col2im, col2im_shapes, col2im_traits(), "sums columns of blocks into an image")
 
 }  // namespace quench

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ops/clamp.h"
 #include "passes/rewrite.h"
 #include "quench/pass.h"
 
@@ -46,21 +47,14 @@ bool is_fusable_conv(const Node& node) {
          node.get_int("group", 1) > 0;
 }
 
-std::optional<double> scalar_input(const Node& node, int slot, double fallback) {
-  const Value* value = node.input(slot);
-  if (!value) return fallback;
-  if (!value->is_constant() || value->tensor().numel() != 1) return std::nullopt;
-  return value->tensor().item<double>();
-}
-
 std::optional<Activation> activation_of(const Node& node) {
   if (node.op() == "Relu") return Activation{"relu", {}};
   if (node.op() == "HardSwish") return Activation{"hardswish", {}};
   if (node.op() == "LeakyRelu") return Activation{"leaky_relu", {node.get_float("alpha", 0.01)}};
-  if (node.op() != "Clip") return std::nullopt;
-  const auto low = scalar_input(node, 1, std::numeric_limits<float>::lowest());
-  const auto high = scalar_input(node, 2, std::numeric_limits<float>::max());
-  return low && high ? std::optional(Activation{"hardtanh", {*low, *high}}) : std::nullopt;
+  const Clamp clamp = clamp_of(node);
+  if (!clamp.known) return std::nullopt;
+  const double most = std::numeric_limits<float>::max();
+  return Activation{"hardtanh", {std::max(clamp.low, -most), std::min(clamp.high, most)}};
 }
 
 bool has_equal_dims(const Value& a, const Value& b) {

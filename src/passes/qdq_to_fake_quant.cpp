@@ -13,7 +13,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "passes/quantized_grid.h"
+#include "ops/clamp.h"
+#include "passes/quantized_type.h"
 #include "passes/rewrite.h"
 #include "quench/executor.h"
 #include "quench/op.h"
@@ -23,26 +24,26 @@
 namespace quench {
 namespace {
 
-Node& insert(Graph& graph, Value& value, const Grid& grid, Role role) {
-  const FakeQuantSpec spec{"fixed", grid.scheme, role, QuantizeBy::kDivision, {}};
+Node& insert(Graph& graph, Value& value, const QType& type, Role role) {
+  const FakeQuantSpec spec{"fixed", type.scheme, role, QuantizeBy::kDivision, {}};
   Node& node = insert_fake_quant(graph, value, spec, {.quantize = true});
-  make_fake_quant(spec)->accept(grid.params, fake_quant_tensors(node));
+  make_fake_quant(spec)->accept(type.params, fake_quant_tensors(node));
   mark_calibrated(node);
-  if (!grid.scheme.per_tensor()) return node;  // no observer could give it these numbers again
+  if (!type.scheme.per_tensor()) return node;  // no observer could give it these numbers again
   Options given;
-  given.set("scale", static_cast<double>(grid.params.scale[0]));
-  given.set("zero_point", static_cast<double>(grid.params.zero_point[0]));
+  given.set("scale", static_cast<double>(type.params.scale[0]));
+  given.set("zero_point", static_cast<double>(type.params.zero_point[0]));
   set_observer_of(node, "fixed_qparams", given);
   return node;
 }
 
 // All readers of the codes, where each gives back float on the same grid.
-std::vector<Node*> dequantizers_of(const Value& codes, const Grid& grid) {
+std::vector<Node*> dequantizers_of(const Value& codes, const QType& type) {
   std::vector<Node*> readers;
   for (const Value::Use& use : codes.uses()) {
     if (use.node->op() != "DequantizeLinear" || use.slot != 0) return {};
-    const std::optional<Grid> other = grid_of(*use.node, codes.dtype());
-    if (!other || !(*other == grid)) return {};
+    const std::optional<QType> other = type_of_codes(*use.node, codes.dtype());
+    if (!other || !(*other == type)) return {};
     readers.push_back(use.node);
   }
   return codes.is_graph_output() ? std::vector<Node*>() : readers;
@@ -51,18 +52,17 @@ std::vector<Node*> dequantizers_of(const Value& codes, const Grid& grid) {
 // A Clip of the codes, alone behind the QuantizeLinear.
 Node* clip_behind(const Node& quantize) {
   Node* clip = only_user(quantize.output());
-  const bool known = clip && clip->op() == "Clip" && clip->input(0) == &quantize.output() && clip->input(1) &&
-                     clip->input(2) && clip->input(1)->is_constant() && clip->input(2)->is_constant();
-  return known ? clip : nullptr;
+  const bool known = clip && clip->input(0) == &quantize.output() && clip->input(1) && clip->input(2);
+  return known && clamp_of(*clip).known ? clip : nullptr;
 }
 
 // A quantizer of x for `reader` alone: what else reads x goes on reading it as it is.
-Node& quantize_for(Graph& graph, Value& x, Node& reader, const Grid& grid) {
+Node& quantize_for(Graph& graph, Value& x, Node& reader, const QType& type) {
   const std::vector<Value::Use> uses = x.uses();
   std::vector<int> outputs;
   for (std::size_t i = 0; i < graph.outputs().size(); ++i)
     if (graph.outputs()[i] == &x) outputs.push_back(static_cast<int>(i));
-  Node& node = insert(graph, x, grid, is_made_of_constants(x) ? Role::kWeight : Role::kActivation);
+  Node& node = insert(graph, x, type, is_made_of_constants(x) ? Role::kWeight : Role::kActivation);
   for (const Value::Use& use : uses)
     if (use.node != &reader) graph.set_input(*use.node, use.slot, &x);
   for (const int index : outputs) graph.set_output(index, x);
@@ -70,29 +70,29 @@ Node& quantize_for(Graph& graph, Value& x, Node& reader, const Grid& grid) {
 }
 
 // Two QuantizeLinear of one value with the same numbers are one quantizer; with others each has its own.
-Node& quantizer_for(Graph& graph, Node& quantize, const Grid& grid) {
+Node& quantizer_for(Graph& graph, Node& quantize, const QType& type) {
   Value& x = *quantize.input(0);
   Node* found = graph.find_node(x.name() + ".fq");
-  if (!found) return quantize_for(graph, x, quantize, grid);
+  if (!found) return quantize_for(graph, x, quantize, type);
   const auto algorithm = make_fake_quant(fake_quant_spec(*found));
-  if (grid == Grid{algorithm->scheme(), algorithm->deployed(fake_quant_tensors(*found))}) return *found;
+  if (type == QType{algorithm->scheme(), algorithm->deployed(fake_quant_tensors(*found))}) return *found;
   Node& again = graph.insert_before(quantize, "Identity", graph.unique_name(x.name() + ".again"), {&x});
   again.output().set_type(x.type());
   graph.set_input(quantize, 0, &again.output());
-  return quantize_for(graph, again.output(), quantize, grid);
+  return quantize_for(graph, again.output(), quantize, type);
 }
 
 bool convert_pair(Graph& graph, Node& quantize) {
   if (quantize.input(0) == nullptr || quantize.input(0)->dtype() != DType::kFloat) return false;
-  std::optional<Grid> grid = grid_of(quantize, quantize.output().dtype());
-  if (!grid) return false;
+  std::optional<QType> type = type_of_codes(quantize, quantize.output().dtype());
+  if (!type) return false;
   Node* clip = clip_behind(quantize);
-  const std::vector<Node*> readers = dequantizers_of(clip ? clip->output() : quantize.output(), *grid);
+  const std::vector<Node*> readers = dequantizers_of(clip ? clip->output() : quantize.output(), *type);
   if (clip)
-    grid =
-        with_codes(*grid, clip->input(1)->tensor().item<std::int64_t>(), clip->input(2)->tensor().item<std::int64_t>());
-  if (readers.empty() || !grid) return false;
-  Node& quantizer = quantizer_for(graph, quantize, *grid);
+    type =
+        with_codes(*type, clip->input(1)->tensor().item<std::int64_t>(), clip->input(2)->tensor().item<std::int64_t>());
+  if (readers.empty() || !type) return false;
+  Node& quantizer = quantizer_for(graph, quantize, *type);
   for (Node* reader : readers)
     if (!bypass(graph, *reader, quantizer.output())) {  // one of two outputs of the graph with the same elements
       graph.set_op(*reader, "Identity");
@@ -145,25 +145,25 @@ void quantize_bias(Graph& graph, Value& bias, const at::Tensor& codes, const at:
 // What became of codes that may have more readers: on the same grid they are one float weight, with one quantizer.
 struct Converted {
   const Value* codes;
-  Grid grid;
+  QType type;
   Role role;
   Value* quantized;
 };
 
-void convert_weight(Graph& graph, Node& node, const Grid& grid, const at::Tensor& tensor,
+void convert_weight(Graph& graph, Node& node, const QType& type, const at::Tensor& tensor,
                     std::vector<Converted>& done) {
   const Value* codes = node.input(0);
   const Role role = is_bias(node.output()) ? Role::kBias : Role::kWeight;
   const auto at = std::find_if(done.begin(), done.end(), [&](const Converted& other) {
-    return other.codes == codes && other.role == role && other.grid == grid;
+    return other.codes == codes && other.role == role && other.type == type;
   });
   if (at != done.end()) {
     graph.replace_uses(node.output(), *at->quantized);
     graph.erase(node);
     return;
   }
-  Node& quantizer = insert(graph, replace_by_constant(graph, node, tensor), grid, role);
-  done.push_back({codes, grid, role, &quantizer.output()});
+  Node& quantizer = insert(graph, replace_by_constant(graph, node, tensor), type, role);
+  done.push_back({codes, type, role, &quantizer.output()});
 }
 
 // A weight that no grid of ours fits stays; int32 belongs to biases, and is plain float elsewhere.
@@ -177,9 +177,9 @@ bool convert_codes(Graph& graph, Node& node, const at::Tensor& tensor, std::vect
     if (centred && is_bias(constant)) quantize_bias(graph, constant, codes, scale);
     return true;
   }
-  const std::optional<Grid> grid = grid_of(node, dtype);
-  if (!grid) return false;
-  convert_weight(graph, node, *grid, tensor, done);
+  const std::optional<QType> type = type_of_codes(node, dtype);
+  if (!type) return false;
+  convert_weight(graph, node, *type, tensor, done);
   return true;
 }
 

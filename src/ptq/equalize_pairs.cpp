@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ops/clamp.h"
 #include "quench/error.h"
 #include "quench/op.h"
 
@@ -35,14 +36,10 @@ int channel_axis(const Node& layer, const Value& value) {
   return value.has_rank() ? value.rank() - 1 : -1;
 }
 
-bool is_number(const Value* value, double number) {
-  return value && value->is_constant() && value->tensor().numel() == 1 && value->tensor().item<double>() == number;
-}
-
 // Relu up to a height. Scaled by c > 0, x goes through it as c f(x) as long as it is not cut.
-bool is_relu6(const Node& node) {
-  return node.op() == "Clip" && is_number(node.input(1), 0.0) && node.input(2) && node.input(2)->is_constant() &&
-         node.input(2)->tensor().numel() == 1 && node.input(2)->tensor().item<double>() > 0;
+bool is_capped_relu(const Node& node) {
+  const Clamp clamp = clamp_of(node);
+  return node.op() == "Clip" && node.input(2) && clamp.known && clamp.low == 0.0 && clamp.high > 0.0;
 }
 
 // x scaled per channel by c > 0 goes through it as c f(x). Pools mix what lies along the axes behind the first two.
@@ -90,7 +87,7 @@ std::string find_partner(LayerPair& pair) {
       pair.second = &user;
       return why_no_partner(pair, user, *value);
     }
-    if (is_relu6(user) && user.input(0) == value) {
+    if (is_capped_relu(user) && user.input(0) == value) {
       if (pair.clip) return concat("two Clips lie between it and the next layer");
       pair.clip = &user;
     } else if (multiplies(user, *value)) {
@@ -132,7 +129,7 @@ std::vector<LayerPair> find_pairs(const Graph& graph, bool has_data, std::vector
   return pairs;
 }
 
-double height_of(const Node& clip) { return clip.input(2)->tensor().item<double>(); }
+double height_of(const Node& clip) { return clamp_of(clip).high; }
 
 at::Tensor output_rows(const Node& layer, const at::Tensor& weight) {
   const int axis = entry_of(layer).traits.weight_axis(layer);

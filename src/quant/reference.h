@@ -14,6 +14,7 @@ namespace quench {
 struct QType {
   QScheme scheme;
   QParams params;
+  bool operator==(const QType&) const = default;
 };
 
 // Throws unless every scale is positive and finite: what integers are made of them is undefined otherwise.

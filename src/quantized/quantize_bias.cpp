@@ -7,6 +7,7 @@
 #include <ATen/ATen.h>
 
 #include "ops/shape_rules.h"
+#include "quant/code_tensor.h"
 #include "quantized/spelling.h"
 #include "quench/error.h"
 #include "quench/op.h"
@@ -22,7 +23,7 @@ std::vector<RtValue> quantize_bias(const Node& node, const Inputs& in, ExecConte
   QUENCH_CHECK(step.dim() <= 1 && step.numel() > 0 && bias.numel() % step.numel() == 0, node.where(), ": ",
                step.numel(), " scales do not fit a bias of ", bias.numel());
   if (step.numel() > 1) step = step.repeat({bias.numel() / step.numel()}).reshape(bias.sizes());
-  const at::Tensor codes = (bias.detach().to(at::kDouble) / step).round().clamp(-2147483648.0, 2147483647.0);
+  const at::Tensor codes = nearest_codes(bias.detach().to(at::kDouble) / step, {}, code_range(32, true));
   const at::Tensor rounded = (codes * step).to(bias.scalar_type()).reshape(bias.sizes());
   if (!bias.requires_grad()) return {RtValue(rounded)};
   return {RtValue(bias + (rounded - bias.detach()))};

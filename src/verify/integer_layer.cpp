@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
+#include "ops/clamp.h"
 #include "quench/error.h"
 #include "quench/op.h"
 
@@ -14,7 +14,6 @@ namespace {
 
 bool is_byte(const QType& type) { return type.scheme.is_int() && type.scheme.bits() > 4 && type.scheme.bits() <= 8; }
 bool is_tensor_byte(const QType* type) { return type && is_byte(*type) && type->scheme.per_tensor(); }
-bool same_grid(const QType& a, const QType& b) { return a.scheme == b.scheme && a.params == b.params; }
 
 const QType* operand(const LayerForm& form, std::size_t slot) {
   return slot < form.in.size() ? form.in[slot] : nullptr;
@@ -126,13 +125,10 @@ at::Tensor compute_layer(const LayerForm& form, const std::vector<at::Tensor>& c
                       [&] { return find_op(form.node->op())->compute(call); });
 }
 
-bool moves_codes(const LayerForm& form) {
-  static const std::set<std::string> movers = {"MaxPool",   "Reshape", "Flatten", "Transpose", "Squeeze",
-                                               "Unsqueeze", "Slice",   "Gather",  "Identity",  "Split",
-                                               "Expand",    "Pad",     "Relu",    "Clip",      "DepthToSpace"};
-  const bool nearest = form.node->op() == "Resize" && form.node->get_string("mode", "nearest") == "nearest";
+bool keeps_codes(const LayerForm& form) {
+  // A clamp leaves numbers as they are, or puts a bound in their place, whose code is the same on either side.
   const QType* x = operand(form, 0);
-  return (nearest || movers.contains(form.node->op())) && x && same_grid(*x, *form.y);
+  return (is_clamp(*form.node) || moves_codes(*form.node)) && x && *x == *form.y;
 }
 
 }  // namespace quench

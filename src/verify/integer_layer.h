@@ -26,6 +26,6 @@ bool has_integer_form(const LayerForm& form);
 at::Tensor compute_layer(const LayerForm& form, const std::vector<at::Tensor>& codes, const at::Tensor& bias);
 
 // Codes pass through as they are (MaxPool, Reshape ...): computed in float from what they stand for, they are the same.
-bool moves_codes(const LayerForm& form);
+bool keeps_codes(const LayerForm& form);
 
 }  // namespace quench

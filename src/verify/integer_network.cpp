@@ -6,6 +6,7 @@
 #include <set>
 
 #include "deploy/forms/quantized.h"
+#include "ops/clamp.h"
 #include "quant/accumulator.h"
 #include "quench/error.h"
 #include "quench/op.h"
@@ -29,19 +30,9 @@ bool has_codes(const Node& quantizer) {
   return scheme.is_int() && scheme.granularity() != Granularity::kGroup;
 }
 
-void absorb(const Node& activation, Clip& clip) {
-  const auto bound = [&](int slot, float none) {
-    return activation.input(slot) ? activation.input(slot)->tensor().item<float>() : none;
-  };
-  const bool relu = activation.op() == "Relu";
-  clip.min = std::max(clip.min, relu ? 0.0F : bound(1, clip.min));
-  clip.max = std::min(clip.max, relu ? clip.max : bound(2, clip.max));
-}
-
-bool is_clamp(const Node& node) {
-  if (node.op() == "Relu") return true;
-  const auto known = [&](int slot) { return !node.input(slot) || node.input(slot)->is_constant(); };
-  return node.op() == "Clip" && known(1) && known(2);
+void absorb(const Clamp& clamp, Clip& clip) {
+  clip.min = std::max(clip.min, static_cast<float>(clamp.low));
+  clip.max = std::min(clip.max, static_cast<float>(clamp.high));
 }
 
 }  // namespace
@@ -85,10 +76,11 @@ struct IntegerNetwork::State {
     form.y = &types.at(quantizer.output().name());
     form.rule = rule;
     const Value* value = quantizer.input(0);
-    while (value->producer() && is_clamp(*value->producer()) && !types.contains(value->producer()->input(0)->name()) &&
-           value->uses().size() == 1) {
-      absorb(*value->producer(), form.clip);
-      value = value->producer()->input(0);
+    for (const Node* node = value->producer(); node; node = value->producer()) {
+      const Clamp clamp = clamp_of(*node);
+      if (!clamp.known || types.contains(node->input(0)->name()) || value->uses().size() != 1) break;
+      absorb(clamp, form.clip);
+      value = node->input(0);
     }
     form.node = value->producer();
     if (!form.node) return form;
@@ -167,7 +159,7 @@ const Node* IntegerNetwork::layer(const std::string& name) const { return state_
 
 bool IntegerNetwork::is_exact(const std::string& name) const {
   const Step& step = state_->step(name);
-  return step.integer || !step.form.node || moves_codes(step.form);
+  return step.integer || !step.form.node || keeps_codes(step.form);
 }
 
 IntegerNetwork::Codes IntegerNetwork::run(const NamedValues& inputs) const {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "deploy/forms/quantized.h"
+#include "ops/clamp.h"
 #include "passes/rewrite.h"
 #include "quench/op.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 bool goes_to_a_quantizer(const Node& layer) {
   const Node* user = only_user(layer.output());
-  if (user && (user->op() == "Relu" || user->op() == "Clip")) user = only_user(user->output());
+  if (user && is_clamp(*user)) user = only_user(user->output());
   return is_quantizer(user);
 }
 

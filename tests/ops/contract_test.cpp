@@ -53,6 +53,9 @@ void expect_traits(const std::string& name, const OpTraits& traits, const at::Te
   }
 }
 
+// Whether each element of y is one of x, or zero.
+bool is_made_of(const at::Tensor& y, const at::Tensor& x) { return (at::isin(y, x) | (y == 0)).all().item<bool>(); }
+
 // What an operator says of inputs that a model may hand it: nothing, or an Error; an InternalError gets out.
 void run_on_nonsense(const std::string& name, const RtValue& first, const RtValue& others, std::size_t count) {
   std::vector<RtValue> inputs(count, others);
@@ -76,16 +79,43 @@ TEST(OpContract, NonsenseIsAnErrorOfTheModel) {
 }
 
 TEST(OpContract, TraitsAreTrueOfRandomInputs) {
-  int tried = 0;
+  int tried = 0, moving = 0;
   for (const auto& [name, entry] : OpRegistry::instance().entries()) {
     for (const at::Tensor& x : {at::randn({2, 3, 4, 5}) * 3, at::rand({2, 3, 4, 5}), -at::rand({2, 3, 4, 5})}) {
       const std::optional<at::Tensor> y = try_op(name, x);
       if (!y || y->isnan().any().item<bool>()) continue;
       ++tried;
       expect_traits(name, entry.item.traits, x, *y);
+      if (entry.item.traits.moves_codes) {
+        EXPECT_TRUE(is_made_of(*y, x)) << name;
+        ++moving;
+      }
     }
   }
   EXPECT_GT(tried, 75);
+  EXPECT_GT(moving, 25);
+}
+
+bool moves_codes_of(const std::string& op, const std::string& inputs, const std::string& attributes = "") {
+  const Graph graph = parse_graph(concat("graph \"g\" {\n  input %x : float[1, 1, 2, 2]\n",
+                                         "  const %pads : int64[8] = {0, 0, 1, 1, 0, 0, 1, 1}\n",
+                                         "  const %zero : float[] = {0.0}\n  const %one : float[] = {1.0}\n",
+                                         "  const %twice : float[4] = {1.0, 1.0, 2.0, 2.0}\n", "  %y = ", op,
+                                         " \"node\" (", inputs, ") {", attributes, "}\n  output %y\n}"));
+  return moves_codes(*graph.value("y").producer());
+}
+
+TEST(OpContract, SomeMoveCodesByTheirAttributes) {
+  EXPECT_TRUE(moves_codes_of("Pad", "%x, %pads"));
+  EXPECT_TRUE(moves_codes_of("Pad", "%x, %pads, %zero"));
+  EXPECT_FALSE(moves_codes_of("Pad", "%x, %pads, %one"));
+  EXPECT_TRUE(moves_codes_of("Pad", "%x, %pads, %one", "mode = \"edge\""));
+  EXPECT_TRUE(moves_codes_of("Resize", "%x, _, %twice"));
+  EXPECT_FALSE(moves_codes_of("Resize", "%x, _, %twice", "mode = \"linear\""));
+  const std::string cropped = "coordinate_transformation_mode = \"tf_crop_and_resize\"";
+  EXPECT_TRUE(moves_codes_of("Resize", "%x, _, %twice", cropped));
+  EXPECT_FALSE(moves_codes_of("Resize", "%x, _, %twice", cropped + ", extrapolation_value = 1.0"));
+  EXPECT_FALSE(moves_codes_of("Relu", "%x"));
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ TEST(Fbgemm, RefusesSignedActivations) {
   QuantConfig config = config_for("fbgemm");
   config.activation.is_signed = true;
   const std::string message = message_of([&] { make_plan(small_graph(), config); });
-  EXPECT_NE(message.find("activations (it takes unsigned ones)"), std::string::npos) << message;
+  EXPECT_NE(message.find("signed activations (unsigned only)"), std::string::npos) << message;
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ TEST(MmrazorAcademic, HasNoDefaultsAndRefusesADtypeThatIsNotListed) {
   QuantConfig config = academic(8, 8);
   config.activation.is_signed = true;
   const std::string message = message_of([&] { make_plan(small_graph(), config); });
-  EXPECT_NE(message.find("activations (it takes unsigned ones)"), std::string::npos) << message;
+  EXPECT_NE(message.find("signed activations (unsigned only)"), std::string::npos) << message;
 }
 
 }  // namespace

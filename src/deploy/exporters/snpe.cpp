@@ -1,6 +1,7 @@
 // snpe: encodings for Qualcomm's converter (--quantization_overrides); docs/platforms.md 5.2. The converter estimates
 // anew what it finds no encoding for, so every tensor whose range follows from a neighbour's gets one.
 #include "deploy/forms/side_file.h"
+#include "ops/clamp.h"
 #include "passes/rewrite.h"
 #include "quench/error.h"
 #include "quench/op.h"
@@ -35,7 +36,7 @@ bool copy_range(StrippedModel& model, const Value* value, const Value* like) {
 // where another operator reads it too, which would see it cut off.
 bool takes_range_from_behind(const Node& node, int slot) {
   if (node.op() == "Concat") return true;
-  const bool clamps = node.op() == "Relu" || node.op() == "Clip";
+  const bool clamps = is_clamp(node);
   if ((clamps || node.op() == "MaxPool") && (!node.input(slot) || only_user(*node.input(slot)) != &node)) return false;
   return slot == 0 && (clamps || node.op() == "Resize" || entry_of(node).traits.range == RangeRule::kPasses);
 }

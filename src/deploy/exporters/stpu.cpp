@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "deploy/forms/side_file.h"
+#include "ops/clamp.h"
 #include "passes/rewrite.h"
 #include "quench/error.h"
 #include "quench/op.h"
@@ -134,8 +135,7 @@ class StpuRanges {
   // What a Relu or Clip reads has its range: the two run as one.
   void pass_clamps_back() {
     for (const auto& node : graph().nodes())
-      if ((node->op() == "Relu" || node->op() == "Clip") && node->input(0)->producer())
-        copy_range(node->output(), *node->input(0));
+      if (is_clamp(*node) && node->input(0)->producer()) copy_range(node->output(), *node->input(0));
   }
 
   static Json both_ends(double max) {

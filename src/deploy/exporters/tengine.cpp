@@ -1,19 +1,12 @@
 // tengine: scales and zero points for Tengine, as lines "tensor scale zero_point"; docs/platforms.md 5.7.
-#include <ATen/ATen.h>
-
 #include "deploy/forms/side_file.h"
+#include "ops/clamp.h"
 #include "quench/error.h"
 
 namespace quench {
 namespace {
 
-bool is_number(const Value* value, float number) {
-  return value && value->is_constant() && value->tensor().numel() == 1 && value->tensor().item<float>() == number;
-}
-
-bool is_fused_clamp(const Node& node) {
-  return node.op() == "Relu" || (node.op() == "Clip" && is_number(node.input(1), 0) && is_number(node.input(2), 6));
-}
+bool is_fused_clamp(const Node& node) { return node.op() == "Relu" || is_relu6(node); }
 
 // Tengine's converter runs a Relu or Relu6 inside the convolution before it: that one's output has the same scale.
 void add_fused_layers(StrippedModel& model) {

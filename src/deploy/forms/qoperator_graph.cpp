@@ -2,12 +2,11 @@
 
 #include <ATen/ATen.h>
 
-#include <cmath>
-
-#include "deploy/forms/clamp.h"
 #include "deploy/forms/qoperator_rules.h"
 #include "graph/tensor_types.h"
+#include "ops/clamp.h"
 #include "passes/rewrite.h"
+#include "quant/requantize.h"
 #include "quench/error.h"
 #include "quench/pass.h"
 
@@ -39,20 +38,19 @@ std::optional<OutputQuantizer> output_quantizer(const Node& node) {
   return found;
 }
 
-int code_of(float x, const CodedValue& value) {
-  const int zero_point = value.zero_point->tensor().item<int>();
+OutputCodes all_codes(const CodedValue& value) {
   const int least = value.dtype() == DType::kInt8 ? -128 : 0;
-  const double code = std::rint(x / value.scale->tensor().item<float>()) + zero_point;
-  return static_cast<int>(std::clamp(code, static_cast<double>(least), least + 255.0));
+  return {value.scale->tensor().item<float>(), value.zero_point->tensor().item<int>(), least, least + 255};
 }
 
 // Rounding is monotone: clamping before it, or the codes behind it, is the same.
 void clamp_codes(Graph& graph, const OutputQuantizer& output) {
   const Clamp clamp = clamp_of(*output.clamp);
-  const int least = output.codes.dtype() == DType::kInt8 ? -128 : 0;
-  const int low = code_of(clamp.low, output.codes), high = code_of(clamp.high, output.codes);
+  const OutputCodes all = all_codes(output.codes);
+  const int low = all.nearest(static_cast<float>(clamp.low) / all.scale);
+  const int high = all.nearest(static_cast<float>(clamp.high) / all.scale);
   Node& quantize = *output.quantize;
-  if (low == least && high == least + 255) return;
+  if (low == all.low && high == all.high) return;
   const auto bound = [&](int code, const char* which) {
     const auto options = at::TensorOptions().dtype(scalar_type_of(output.codes.dtype()));
     return &graph.add_constant(graph.unique_name(quantize.name() + which), at::full({}, code, options));
@@ -115,7 +113,7 @@ int use_quantized_operators(Graph& qdq, const std::set<std::string>& only) {
     with_context([&] { return concat("at ", node->where()); }, [&] { replaced += replace(qdq, *node) ? 1 : 0; });
   std::vector<Node*> movers;
   for (const auto& node : qdq.nodes())
-    if (moves_elements(*node)) movers.push_back(node.get());
+    if (runs_on_codes(*node)) movers.push_back(node.get());
   for (Node* node : movers) move_codes(qdq, *node);
   qdq.sort();
   run_passes(qdq, {"eliminate_dead"});

@@ -7,6 +7,7 @@
 #include "graph/tensor_types.h"
 #include "quant/accumulator.h"
 #include "quench/error.h"
+#include "quench/op.h"
 
 namespace quench {
 namespace {
@@ -183,10 +184,10 @@ QuantizedRule quantized_rule(const std::string& op) {
   return found == rules.end() ? nullptr : found->second;
 }
 
-bool moves_elements(const Node& node) {
+bool runs_on_codes(const Node& node) {
   static const std::set<std::string> ops = {"MaxPool", "Flatten",   "Reshape", "Transpose",
                                             "Squeeze", "Unsqueeze", "Slice",   "Gather"};
-  return ops.contains(node.op()) && node.outputs().size() == 1;
+  return ops.contains(node.op()) && moves_codes(node) && node.outputs().size() == 1;
 }
 
 }  // namespace quench

@@ -2,20 +2,20 @@
 
 #include <ATen/ATen.h>
 
-#include "deploy/forms/clamp.h"
 #include "deploy/forms/quantized.h"
+#include "ops/clamp.h"
 #include "passes/rewrite.h"
 
 namespace quench {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Rounding is monotone: what lies beyond an end of the clamp gets the code of that end, with the clamp; the last code,
 // without. So the two must be the same.
 bool saturates(const Clamp& clamp, const QType& type, QuantizeBy by) {
   if (!clamp.known || clamp.low > clamp.high || !type.scheme.is_int() || !type.scheme.per_tensor()) return false;
-  const auto code = [&](float x) { return quantize_reference(at::full({1}, x), type, by).item<int>(); };
+  const auto code = [&](double x) { return quantize_reference(at::full({1}, x, at::kFloat), type, by).item<int>(); };
   return (clamp.low == -kInfinity || code(clamp.low) == type.scheme.qmin()) &&
          (clamp.high == kInfinity || code(clamp.high) == type.scheme.qmax());
 }

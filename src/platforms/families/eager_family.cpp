@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "platforms/plan/fixed_range.h"
-#include "platforms/plan/refuse.h"
 #include "quench/error.h"
 #include "quench/op.h"
 
@@ -115,6 +114,8 @@ class EagerRules {
   std::set<const Value*> quantized_;
 };
 
+std::string refuses(const PlanEntry& entry, const Node* layer) { return refuses_eager(entry, layer, Signs::kUnsigned); }
+
 }  // namespace
 
 void annotate_eager(PlanBuilder& plan) {
@@ -143,18 +144,18 @@ Platform eager_platform(const std::string& activation, const std::string& weight
   platform.product = "torch";
   platform.annotate = annotate_eager;
   platform.refine = use_fixed_ranges;
-  platform.refuses = refuse_eager;
+  platform.refuses = refuses;
   return platform;
 }
 
-std::string refuse_eager(const PlanEntry& entry, const Node* layer) {
-  if (entry.role == Role::kActivation) {
-    const std::string cannot = refuse_unless_8_bit(entry, false);
-    return cannot.empty() ? refuse_unless_per_tensor(entry) : cannot;
-  }
+std::string refuses_eager(const PlanEntry& entry, const Node* layer, Signs activations) {
   if (entry.role == Role::kWeight && layer->op() == "ConvTranspose" && !entry.scheme.per_tensor())
     return "a ConvTranspose with weights per channel";
-  return refuse_unless_8_bit(entry, true);
+  return beyond(entry, {.weight_bits = up_to_bits(8),
+                        .activation_bits = up_to_bits(8),
+                        .weights = Signs::kSigned,
+                        .activations = activations,
+                        .group_weights = true});
 }
 
 }  // namespace quench

@@ -1,20 +1,19 @@
 #include "platforms/families/explicit_family.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 
 #include "graph/border.h"
 #include "quench/error.h"
+#include "quench/op.h"
 
 namespace quench {
 namespace {
 
-// Without a value, or with 0; the mode "constant" only: what the others repeat is in range anyway.
-bool pads_with_zeros(const Node& pad) {
-  if (pad.get_string("mode", "constant") != "constant") return true;
-  const Value* fill = pad.input(2);
-  return !fill || (fill->is_constant() && fill->tensor().eq(0).all().item<bool>());
+// Of what moves codes, what shares the scale of its input in these plans (docs/platforms.md 3, "explicit").
+const std::set<std::string>& moved_in_codes() {
+  static const std::set<std::string> ops = {"MaxPool",   "Reshape", "Flatten", "Transpose", "Squeeze",
+                                            "Unsqueeze", "Slice",   "Split",   "Pad",       "Resize"};
+  return ops;
 }
 
 }  // namespace
@@ -31,11 +30,8 @@ std::vector<OpChain> groups_with_clamps(const std::vector<std::string>& heads) {
 }
 
 bool passes_codes(const PlanBuilder& plan, const Layer& layer) {
-  static const std::set<std::string> ops = {"MaxPool",   "Reshape", "Flatten", "Transpose", "Squeeze",
-                                            "Unsqueeze", "Slice",   "Split",   "Pad",       "Resize"};
-  if (layer.nodes.size() != 1 || !ops.contains(layer.op()) || plan.is_excluded(layer)) return false;
-  if (layer.op() == "Pad" && !pads_with_zeros(layer.head())) return false;
-  if (layer.op() == "Resize" && layer.head().get_string("mode", "nearest") != "nearest") return false;
+  if (layer.nodes.size() != 1 || !moved_in_codes().contains(layer.op()) || plan.is_excluded(layer)) return false;
+  if (!moves_codes(layer.head())) return false;
   return layer.head().input(0) && plan.is_activation(*layer.head().input(0));
 }
 

@@ -1,22 +1,17 @@
 // Outputs of layers: the second half of snpe, ppl, stpu, tengine and onnx_qnn. docs/platforms.md 3, "inputs + outputs".
-#include <ATen/ATen.h>
-
 #include <algorithm>
 
+#include "ops/clamp.h"
 #include "platforms/families/inputs_family.h"
 
 namespace quench {
 namespace {
 
-bool is_number(const Value* value, double number) {
-  return value && value->is_constant() && value->tensor().numel() == 1 && value->tensor().item<double>() == number;
-}
-
 // As rules name it: a Clip is only "Clip" where it is a ReLU6.
 bool is_passed(const FamilyRule& rule, const Layer& layer) {
   const Node& node = layer.head();
   if (layer.nodes.size() != 1 || !rule.passed.contains(node.op())) return false;
-  return node.op() != "Clip" || (is_number(node.input(1), 0.0) && is_number(node.input(2), 6.0));
+  return node.op() != "Clip" || is_relu6(node);
 }
 
 void quantize_output(PlanBuilder& plan, const FamilyRule& rule, const Layer& layer) {

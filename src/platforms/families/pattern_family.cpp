@@ -1,11 +1,10 @@
 #include "platforms/families/pattern_family.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 
+#include "ops/clamp.h"
+#include "platforms/plan/limits.h"
 #include "platforms/plan/match.h"
-#include "platforms/plan/refuse.h"
 #include "platforms/plan/settings.h"
 #include "quench/error.h"
 #include "quench/op.h"
@@ -15,14 +14,6 @@ namespace {
 
 constexpr const char* kBefore = "no_quantizer_before";
 constexpr const char* kAfter = "no_quantizer_after";
-
-bool is_number(const Value* value, double number) {
-  return value && value->is_constant() && value->tensor().numel() == 1 && value->tensor().item<double>() == number;
-}
-
-bool is_relu6(const Node& node) {
-  return node.op() == "Clip" && is_number(node.input(1), 0) && is_number(node.input(2), 6);
-}
 
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> words;
@@ -209,9 +200,12 @@ void mend_unsigned(PlanBuilder& plan) {
   }
 }
 
-std::string refuse_unless_quint8(const PlanEntry& entry, const Node*) {
-  const std::string cannot = refuse_unless_8_bit(entry, entry.role != Role::kActivation);
-  return cannot.empty() && entry.role == Role::kActivation ? refuse_unless_per_tensor(entry) : cannot;
+std::string refuses_all_but_quint8(const PlanEntry& entry, const Node*) {
+  return beyond(entry, {.weight_bits = up_to_bits(8),
+                        .activation_bits = up_to_bits(8),
+                        .weights = Signs::kSigned,
+                        .activations = Signs::kUnsigned,
+                        .group_weights = true});
 }
 
 }  // namespace quench

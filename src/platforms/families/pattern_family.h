@@ -23,6 +23,6 @@ Platform pattern_platform(const std::string& activation, const std::string& weig
 // Unsigned activations with the zero point 0 would cut what lies below zero: those are affine (D10).
 void mend_unsigned(PlanBuilder& plan);
 
-std::string refuse_unless_quint8(const PlanEntry& entry, const Node* layer);  // weights int8, activations uint8
+std::string refuses_all_but_quint8(const PlanEntry& entry, const Node* layer);  // weights int8, activations uint8
 
 }  // namespace quench

@@ -5,7 +5,11 @@
 namespace quench {
 namespace {
 
+// "8", "4 or 8", "1 to 8".
 std::string text_of(const std::set<int>& bits) {
+  const int least = *bits.begin(), most = *bits.rbegin();
+  const auto count = static_cast<int>(bits.size());
+  if (count > 2 && most - least == count - 1) return concat(least, " to ", most);
   std::string text;
   for (const int one : bits) text += concat(text.empty() ? "" : " or ", one);
   return text;
@@ -20,22 +24,45 @@ std::string plural_of(Role role) {
   return "";
 }
 
-}  // namespace
-
-std::string beyond(const PlanEntry& entry, const Limits& limits) {
+// Codes without regard to how many scales there are.
+std::string beyond_codes(const PlanEntry& entry, const Limits& limits, const std::string& what) {
   const QScheme& scheme = entry.scheme;
-  const std::string what = plural_of(entry.role);
-  if (!scheme.is_int()) return concat(what, " in '", scheme.text(), "' (integers only)");
-  const std::set<int>& bits = entry.role == Role::kActivation ? limits.activation_bits : limits.weight_bits;
+  const bool is_activation = entry.role == Role::kActivation;
+  if (!limits.formats.contains(scheme.format()))
+    return concat(what, " in '", scheme.text(), "'", limits.formats.size() == 1 ? " (integers only)" : "");
+  const std::set<int>& bits = is_activation ? limits.activation_bits : limits.weight_bits;
   if (!bits.contains(scheme.bits())) return concat(scheme.bits(), "-bit ", what, " (", text_of(bits), " bits only)");
   if (!limits.affine && !scheme.symmetric()) return concat("affine ", what, " (symmetric only)");
-  if (!limits.unsigned_codes && !scheme.is_signed()) return concat("unsigned ", what, " (signed only)");
-  const bool channels = entry.role != Role::kActivation && limits.channel_weights;
+  const Signs signs = is_activation ? limits.activations : limits.weights;
+  if (signs == Signs::kSigned && !scheme.is_signed()) return concat("unsigned ", what, " (signed only)");
+  if (signs == Signs::kUnsigned && scheme.is_signed()) return concat("signed ", what, " (unsigned only)");
+  if (!limits.lowest_code && !scheme.narrow()) return concat(what, " with the code ", scheme.qmin(), " (narrow only)");
+  return "";
+}
+
+std::string beyond_scales(const PlanEntry& entry, const Limits& limits, const std::string& what) {
+  const QScheme& scheme = entry.scheme;
+  const bool is_activation = entry.role == Role::kActivation;
+  const bool channels = is_activation ? limits.split_activations : limits.channel_weights;
   if (scheme.granularity() == Granularity::kChannel && !channels)
     return concat("per-channel ", what, " (per tensor only)");
-  if (scheme.granularity() == Granularity::kGroup) return concat(what, " in groups");
+  const bool groups = is_activation ? limits.split_activations : limits.group_weights;
+  if (scheme.granularity() == Granularity::kGroup && !groups) return concat(what, " in groups");
   if (!limits.any_scale && !scheme.power_of_two_scale()) return concat(what, " with any scale (powers of two only)");
   return "";
+}
+
+}  // namespace
+
+std::set<int> up_to_bits(int most) {
+  std::set<int> bits;
+  for (int one = 1; one <= most; ++one) bits.insert(one);
+  return bits;
+}
+
+std::string beyond(const PlanEntry& entry, const Limits& limits) {
+  const std::string what = plural_of(entry.role), codes = beyond_codes(entry, limits, what);
+  return codes.empty() ? beyond_scales(entry, limits, what) : codes;
 }
 
 }  // namespace quench

@@ -7,13 +7,21 @@
 
 namespace quench {
 
+enum class Signs : std::uint8_t { kBoth, kSigned, kUnsigned };
+
 struct Limits {
   std::set<int> weight_bits = {8}, activation_bits = {8};
-  bool affine = true;           // zero points other than 0
-  bool unsigned_codes = true;   // a target without them has int8 only
-  bool channel_weights = true;  // one scale an output channel; activations have one scale everywhere
-  bool any_scale = true;        // else powers of two only
+  std::set<Format> formats = {Format::kInt};
+  bool affine = true;  // zero points other than 0
+  Signs weights = Signs::kBoth, activations = Signs::kBoth;
+  bool lowest_code = true;      // -128 of int8; a target without it has narrow schemes only
+  bool channel_weights = true;  // one scale an output channel
+  bool group_weights = false;
+  bool split_activations = false;  // one scale a channel or group of these too; else one a tensor
+  bool any_scale = true;           // else powers of two only
 };
+
+std::set<int> up_to_bits(int most);  // 1 ... most
 
 // "" or what is beyond the limits: "4-bit weights (8 bits only)". Biases are limited as weights are.
 std::string beyond(const PlanEntry& entry, const Limits& limits);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ops/clamp.h"
 #include "quench/op.h"
 #include "quench/platform.h"
 
@@ -18,11 +19,6 @@ bool is_non_negative_constant(const Value& value) {
 // Shapes, axes and the like beside the data.
 bool is_number(DType dtype) { return dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kBool; }
 
-bool clips_below_zero(const Node& node) {
-  const Value* low = node.input(1);
-  return node.op() == "Clip" && low && low->is_constant() && is_non_negative_constant(*low);
-}
-
 }  // namespace
 
 std::set<const Value*> non_negative_values(const Graph& graph) {
@@ -32,7 +28,7 @@ std::set<const Value*> non_negative_values(const Graph& graph) {
   };
   for (const auto& node : graph.nodes()) {
     const OpTraits& traits = entry_of(*node).traits;
-    bool positive = traits.non_negative || clips_below_zero(*node);
+    bool positive = traits.non_negative || clamp_of(*node).low >= 0.0;
     if (node->op() == "Clip" && known(node->input(0))) positive = true;  // an upper bound below zero is nobody's
     if (!positive && traits.keeps_sign) {
       positive = known(node->input(0));

@@ -1,7 +1,7 @@
 // mmrazor_academic: mmrazor's AcademicQuantizer: convolutions and linear layers, schemes by the user, one a layer if
 // need be. docs/platforms.md 6. No target, hence no product.
 #include "platforms/families/pattern_family.h"
-#include "platforms/plan/refuse.h"
+#include "platforms/plan/limits.h"
 
 namespace quench {
 namespace {
@@ -11,8 +11,13 @@ void annotate(PlanBuilder& plan) {
   annotate_patterns(plan, rules);
 }
 
-std::string refuse(const PlanEntry& entry, const Node*) {
-  return refuse_unless_8_bit(entry, entry.role != Role::kActivation);  // in any granularity
+std::string refuses(const PlanEntry& entry, const Node*) {
+  return beyond(entry, {.weight_bits = up_to_bits(8),
+                        .activation_bits = up_to_bits(8),
+                        .weights = Signs::kSigned,
+                        .activations = Signs::kUnsigned,
+                        .group_weights = true,
+                        .split_activations = true});
 }
 
 Platform mmrazor_academic() {
@@ -20,7 +25,7 @@ Platform mmrazor_academic() {
   platform.aliases = {"AcademicQuantizer"};
   platform.user_schemes = true;
   platform.annotate = annotate;
-  platform.refuses = refuse;
+  platform.refuses = refuses;
   return platform;
 }
 

@@ -42,7 +42,7 @@ Platform mmrazor_native() {
   platform.product = "onnx";
   platform.annotate = annotate;
   platform.refine = refine;
-  platform.refuses = refuse_unless_quint8;
+  platform.refuses = refuses_all_but_quint8;
   return platform;
 }
 

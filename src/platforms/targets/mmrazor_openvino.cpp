@@ -16,7 +16,7 @@ Platform mmrazor_openvino() {
   platform.aliases = {"OpenVINOQuantizer", "OpenvinoQuantizer"};
   platform.product = "fake_quantize_onnx";
   platform.annotate = annotate;
-  platform.refuses = refuse_unless_quint8;
+  platform.refuses = refuses_all_but_quint8;
   return platform;
 }
 

@@ -1,6 +1,6 @@
 // mmrazor_tensorrt: mmrazor's TensorRTQuantizer: around convolutions and linear layers only. docs/platforms.md 6.
 #include "platforms/families/pattern_family.h"
-#include "platforms/plan/refuse.h"
+#include "platforms/plan/limits.h"
 
 namespace quench {
 namespace {
@@ -10,10 +10,13 @@ void annotate(PlanBuilder& plan) {
   annotate_patterns(plan, rules);
 }
 
-std::string refuse(const PlanEntry& entry, const Node*) {
-  std::string cannot = refuse_unless_8_bit(entry, true);
-  if (cannot.empty()) cannot = refuse_unless_symmetric(entry);  // TensorRT has no zero points
-  return cannot.empty() && entry.role == Role::kActivation ? refuse_unless_per_tensor(entry) : cannot;
+std::string refuses(const PlanEntry& entry, const Node*) {
+  return beyond(entry, {.weight_bits = up_to_bits(8),
+                        .activation_bits = up_to_bits(8),
+                        .affine = false,  // TensorRT has no zero points
+                        .weights = Signs::kSigned,
+                        .activations = Signs::kSigned,
+                        .group_weights = true});
 }
 
 Platform mmrazor_tensorrt() {
@@ -21,7 +24,7 @@ Platform mmrazor_tensorrt() {
   platform.aliases = {"TensorRTQuantizer"};
   platform.product = "qdq_onnx";
   platform.annotate = annotate;
-  platform.refuses = refuse;
+  platform.refuses = refuses;
   return platform;
 }
 

@@ -1,6 +1,7 @@
 // ncnn: the inputs of Conv and Gemm only, in a text table of two lines a layer; what is requantized between two int8
 // layers ncnn decides itself.
 #include "platforms/families/explicit_family.h"
+#include "platforms/plan/limits.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -31,12 +32,11 @@ void refine(PlanBuilder& plan) {
 }
 
 std::string refuses(const PlanEntry& entry, const Node*) {
-  const QScheme& scheme = entry.scheme;
-  if (!scheme.is_int() || scheme.bits() != 8 || !scheme.is_signed() || !scheme.symmetric())
-    return "'" + scheme.text() + "': it has int8 symmetric only";
-  if (!scheme.narrow()) return "the code -128";
-  if (entry.role == Role::kActivation && !scheme.per_tensor()) return "activations with a scale per channel";
-  return "";
+  return beyond(entry, {.affine = false,
+                        .weights = Signs::kSigned,
+                        .activations = Signs::kSigned,
+                        .lowest_code = false,
+                        .group_weights = true});
 }
 
 Platform ncnn() {

@@ -3,6 +3,7 @@
 #include "graph/border.h"
 #include "platforms/families/explicit_family.h"
 #include "platforms/plan/code_flow.h"
+#include "platforms/plan/limits.h"
 #include "platforms/plan/settings.h"
 #include "quench/error.h"
 
@@ -63,12 +64,7 @@ void refine(PlanBuilder& plan) {
 }
 
 std::string refuses(const PlanEntry& entry, const Node*) {
-  const QScheme& scheme = entry.scheme;
-  if (!scheme.is_int()) return "the format of " + scheme.text();
-  if (scheme.granularity() == Granularity::kGroup) return "scales per group in integer kernels";
-  if (entry.role == Role::kWeight && scheme.bits() > 8) return concat(scheme.bits(), "-bit weights");
-  if (entry.role == Role::kActivation && !scheme.per_tensor()) return "activations with a scale per channel";
-  return "";
+  return beyond(entry, {.weight_bits = up_to_bits(8), .activation_bits = up_to_bits(16)});
 }
 
 Platform onnxruntime() {

@@ -2,20 +2,15 @@
 // -128..127, weights of -127..127. docs/platforms.md 7. torch floors its scales at 2^-12; ours keep the floor of all
 // scales (docs/numerics.md 3): a tensor of smaller steps than that is quantized as it is, not flattened.
 #include "platforms/families/eager_family.h"
-#include "platforms/plan/refuse.h"
 
 namespace quench {
 namespace {
 
-std::string refuse(const PlanEntry& entry, const Node* layer) {
-  if (entry.role != Role::kActivation) return refuse_eager(entry, layer);
-  const std::string cannot = refuse_unless_8_bit(entry, true);
-  return cannot.empty() ? refuse_unless_per_tensor(entry) : cannot;
-}
+std::string refuses(const PlanEntry& entry, const Node* layer) { return refuses_eager(entry, layer, Signs::kSigned); }
 
 Platform qnnpack_symmetric() {
   Platform platform = eager_platform("int8 affine tensor", "int8 symmetric tensor narrow");
-  platform.refuses = refuse;
+  platform.refuses = refuses;
   return platform;
 }
 

@@ -7,7 +7,8 @@ namespace quench {
 namespace {
 
 std::string refuses(const PlanEntry& entry, const Node*) {
-  return beyond(entry, {.affine = false, .unsigned_codes = false, .channel_weights = false});
+  return beyond(entry,
+                {.affine = false, .weights = Signs::kSigned, .activations = Signs::kSigned, .channel_weights = false});
 }
 
 Platform stpu() {

@@ -7,7 +7,7 @@ namespace quench {
 namespace {
 
 std::string refuses(const PlanEntry& entry, const Node*) {
-  return beyond(entry, {.affine = false, .unsigned_codes = false});
+  return beyond(entry, {.affine = false, .weights = Signs::kSigned, .activations = Signs::kSigned});
 }
 
 Platform tensorrt() {

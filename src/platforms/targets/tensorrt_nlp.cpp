@@ -25,7 +25,7 @@ void annotate(PlanBuilder& plan) {
 }
 
 std::string refuses(const PlanEntry& entry, const Node*) {
-  return beyond(entry, {.affine = false, .unsigned_codes = false});
+  return beyond(entry, {.affine = false, .weights = Signs::kSigned, .activations = Signs::kSigned});
 }
 
 Platform tensorrt_nlp() {

@@ -1,7 +1,9 @@
 // tensorrt_qdq: TensorRT 10 and 11 with explicit quantization: Q/DQ in front of the layers, zero points 0, float
 // biases. A residual Add is fused with the Conv in front of it, whose output therefore stays as it is.
+#include "ops/clamp.h"
 #include "platforms/families/explicit_family.h"
 #include "platforms/plan/code_flow.h"
+#include "platforms/plan/limits.h"
 #include "platforms/plan/settings.h"
 #include "quench/error.h"
 
@@ -21,7 +23,7 @@ const Value* fused_operand(const PlanBuilder& plan, const Layer& add) {
   for (const Value* value : plan.activations_of(add)) {
     const Layer* producer = plan.producer_of(*value);
     const bool is_conv = producer && (producer->op() == "Conv" || producer->op() == "ConvTranspose");
-    const bool is_plain = is_conv && producer->last().op() != "Relu" && producer->last().op() != "Clip";
+    const bool is_plain = is_conv && !is_clamp(producer->last());
     if (is_plain && value->uses().size() == 1 && !value->is_graph_output()) return value;
   }
   return nullptr;
@@ -68,14 +70,12 @@ void annotate(PlanBuilder& plan) {
 }
 
 std::string refuses(const PlanEntry& entry, const Node*) {
-  const QScheme& scheme = entry.scheme;
-  if (scheme.is_int() && !scheme.symmetric()) return "a zero point other than 0 (affine schemes)";
-  if (scheme.is_int() && !scheme.is_signed()) return "unsigned codes";
-  if (scheme.is_int() && scheme.bits() != 8 && !(scheme.bits() == 4 && entry.role == Role::kWeight))
-    return concat(scheme.bits(), "-bit ", name_of(entry.role), "s");
-  if (scheme.format() == Format::kE5M2 || scheme.format() == Format::kLog) return "the format of " + scheme.text();
-  if (entry.role == Role::kActivation && !scheme.per_tensor()) return "activations with a scale per channel";
-  return "";
+  return beyond(entry, {.weight_bits = {4, 8},
+                        .formats = {Format::kInt, Format::kE4M3Fn},
+                        .affine = false,
+                        .weights = Signs::kSigned,
+                        .activations = Signs::kSigned,
+                        .group_weights = true});
 }
 
 Platform tensorrt_qdq() {

@@ -35,7 +35,11 @@ void refine(PlanBuilder& plan) {
 }
 
 std::string refuses(const PlanEntry& entry, const Node*) {
-  return beyond(entry, {.affine = false, .unsigned_codes = false, .channel_weights = false, .any_scale = false});
+  return beyond(entry, {.affine = false,
+                        .weights = Signs::kSigned,
+                        .activations = Signs::kSigned,
+                        .channel_weights = false,
+                        .any_scale = false});
 }
 
 Platform vitis() {

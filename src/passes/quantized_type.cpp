@@ -1,4 +1,4 @@
-#include "passes/quantized_grid.h"
+#include "passes/quantized_type.h"
 
 #include <ATen/ATen.h>
 
@@ -49,36 +49,36 @@ bool is_usable(float scale) { return std::isfinite(scale) && scale >= kScaleFloo
 
 }  // namespace
 
-std::optional<Grid> grid_of(const Node& node, DType codes) {
+std::optional<QType> type_of_codes(const Node& node, DType codes) {
   const Value *scale = node.input(1), *zero = node.input(2);
   if (!node.input(0) || !scale || !scale->is_constant() || scale->dtype() != DType::kFloat) return std::nullopt;
   if (zero && !zero->is_constant()) return std::nullopt;
   if (!is_integer(codes) || bits_of(codes) > 16) return std::nullopt;
-  Grid grid;
-  grid.params.scale = numbers_of<float>(scale->tensor(), at::kFloat);
-  grid.params.zero_point.assign(grid.params.scale.size(), 0);
-  if (zero) grid.params.zero_point = numbers_of<std::int32_t>(zero->tensor(), at::kInt);
-  if (grid.params.zero_point.size() != grid.params.scale.size()) return std::nullopt;
-  if (!std::all_of(grid.params.scale.begin(), grid.params.scale.end(), is_usable)) return std::nullopt;
+  QType type;
+  type.params.scale = numbers_of<float>(scale->tensor(), at::kFloat);
+  type.params.zero_point.assign(type.params.scale.size(), 0);
+  if (zero) type.params.zero_point = numbers_of<std::int32_t>(zero->tensor(), at::kInt);
+  if (type.params.zero_point.size() != type.params.scale.size()) return std::nullopt;
+  if (!std::all_of(type.params.scale.begin(), type.params.scale.end(), is_usable)) return std::nullopt;
   QSchemeSpec spec;
   spec.bits = bits_of(codes);
   spec.is_signed = is_signed(codes);
-  spec.symmetric = std::all_of(grid.params.zero_point.begin(), grid.params.zero_point.end(),
+  spec.symmetric = std::all_of(type.params.zero_point.begin(), type.params.zero_point.end(),
                                [](std::int32_t code) { return code == 0; });
   if (!describe_layout(node, scale->tensor(), spec)) return std::nullopt;
-  grid.scheme = QScheme(spec);
-  return grid;
+  type.scheme = QScheme(spec);
+  return type;
 }
 
-std::optional<Grid> with_codes(const Grid& grid, std::int64_t least, std::int64_t greatest) {
-  QSchemeSpec spec = grid.scheme.spec();
+std::optional<QType> with_codes(const QType& type, std::int64_t least, std::int64_t greatest) {
+  QSchemeSpec spec = type.scheme.spec();
   for (const bool narrow : {false, true}) {
-    for (int bits = grid.scheme.bits(); bits > 0; --bits) {
+    for (int bits = type.scheme.bits(); bits > 0; --bits) {
       spec.bits = bits;
       spec.narrow = narrow;
       if (narrow && (!spec.is_signed || bits < 2)) continue;
       const QScheme scheme(spec);
-      if (scheme.qmin() == least && scheme.qmax() == greatest) return Grid{scheme, grid.params};
+      if (scheme.qmin() == least && scheme.qmax() == greatest) return QType{scheme, type.params};
     }
   }
   return std::nullopt;
