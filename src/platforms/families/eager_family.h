@@ -1,6 +1,7 @@
 // What torch's eager mode does, for the platforms that are its backends: docs/platforms.md 7.
 #pragma once
 
+#include "quench/plan_builder.h"
 #include "quench/platform.h"
 
 namespace quench {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "platforms/plan/match.h"
+#include "platforms/plan/non_negative.h"
 #include "platforms/plan/refuse.h"
 #include "platforms/plan/settings.h"
 #include "quench/error.h"
