@@ -1,9 +1,8 @@
 // Fake quantizers: what quantization does to a tensor, in float, with a gradient. A FakeQuant is an algorithm
 // (one file each in src/fake_quant/): a function of the tensor and of state that somebody else holds: a node of
-// a graph (quench.FakeQuant: its inputs) or a Quantizer.
+// a graph (quench.FakeQuant: its inputs) or a Quantizer (quench/quantizer.h).
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -114,31 +113,5 @@ FakeQuantTensors make_tensors(const FakeQuantSpec& spec, const std::vector<std::
 // came. The tensors must have the shapes of make_tensors() for x, or one element.
 at::Tensor run_fake_quant(const FakeQuant& algorithm, const at::Tensor& x, const FakeQuantTensors& tensors,
                           const FakeQuantRun& run);
-
-// A quantizer with its own state, for code that holds no graph.
-class Quantizer {
- public:
-  // `sizes` of the tensor that it will see: what decides the shapes of per-channel state.
-  Quantizer(FakeQuantSpec spec, const std::vector<std::int64_t>& sizes, std::unique_ptr<Observer> observer = nullptr);
-  ~Quantizer();
-  Quantizer(Quantizer&&) noexcept;
-
-  at::Tensor operator()(const at::Tensor& x, const RandomKey& key = {});
-  QuantFlags flags;
-  bool reconstructing = false;
-  void to(const std::string& device);  // "cpu", "cuda": its tensors; they keep their identity
-  void calibrated();                   // takes the observer's result over: once, when calibration ends
-
-  const FakeQuantSpec& spec() const;
-  Observer* observer() const;
-  const FakeQuantTensors& tensors() const;
-  std::map<std::string, at::Tensor> parameters() const;       // what learns, by name: for an optimizer
-  std::map<std::string, at::Tensor> state() const;            // all tensors, flags and the observer's statistics
-  void load(const std::map<std::string, at::Tensor>& state);  // shapes are those of the file
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
 
 }  // namespace quench

@@ -6,6 +6,7 @@
 #include "platforms/plan/match.h"
 #include "quench/error.h"
 #include "quench/op.h"
+#include "quench/plan_builder.h"
 #include "quench/platform.h"
 
 namespace quench {

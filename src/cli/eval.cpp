@@ -8,7 +8,9 @@
 #include "core/progress.h"
 #include "quench/error.h"
 #include "quench/evaluate.h"
+#include "quench/paired_test.h"
 #include "quench/pass.h"
+#include "quench/predictions_file.h"
 #include "quench/quantized_model.h"
 #include "report/eval_text.h"
 

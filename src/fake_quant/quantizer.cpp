@@ -1,8 +1,9 @@
-// Quantizer: an algorithm, its tensors and its observer, for code that holds no graph.
+// Quantizer: an algorithm, its tensors and its observer.
+#include "quench/quantizer.h"
+
 #include <ATen/ATen.h>
 
 #include "quench/error.h"
-#include "quench/fake_quant.h"
 
 namespace quench {
 namespace {

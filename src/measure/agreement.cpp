@@ -9,8 +9,8 @@
 #include "core/decimals.h"
 #include "data/feed.h"
 #include "quench/error.h"
-#include "quench/evaluate.h"
 #include "quench/executor.h"
+#include "quench/paired_test.h"
 
 namespace quench {
 namespace {

@@ -1,10 +1,11 @@
 // Intervals and the paired test: plain statistics of counts.
+#include "quench/paired_test.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "quench/error.h"
-#include "quench/evaluate.h"
 
 namespace quench {
 namespace {

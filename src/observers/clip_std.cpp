@@ -10,10 +10,13 @@
 namespace quench {
 namespace {
 
-class ClipStd : public Observer {
+class ClipStd : public StatisticsObserver {
  public:
-  ClipStd(const QScheme& scheme, const Options& options) : Observer(scheme), reach_(options.number("std_scale")) {
+  ClipStd(const QScheme& scheme, const Options& options)
+      : StatisticsObserver(scheme), reach_(options.number("std_scale")) {
     QUENCH_CHECK(reach_ > 0, "std_scale must be positive, not ", reach_);
+    keep(range_);
+    keep(moments_);
   }
 
  protected:
@@ -32,25 +35,6 @@ class ClipStd : public Observer {
       clipped.max[i] = std::max(clipped.min[i], clipped.max[i]);
     }
     return qparams_of_range(scheme(), clipped.min, clipped.max);
-  }
-
-  void add_all(const Observer& other) override {
-    range_.merge(static_cast<const ClipStd&>(other).range_);
-    moments_.merge(static_cast<const ClipStd&>(other).moments_);
-  }
-  void clear() override {
-    range_.clear();
-    moments_.clear();
-  }
-  State save() const override {
-    State state;
-    range_.save(state);
-    moments_.save(state);
-    return state;
-  }
-  void restore(const State& state) override {
-    range_.restore(state, entries());
-    moments_.restore(state, entries());
   }
 
  private:

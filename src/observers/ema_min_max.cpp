@@ -6,25 +6,17 @@
 namespace quench {
 namespace {
 
-class EmaMinMax : public Observer {
+class EmaMinMax : public StatisticsObserver {
  public:
-  EmaMinMax(const QScheme& scheme, const Options& options) : Observer(scheme), range_(options) {}
+  EmaMinMax(const QScheme& scheme, const Options& options) : StatisticsObserver(scheme), range_(options) {
+    keep(range_);
+  }
 
   bool by_batch() const override { return true; }
 
  protected:
   void add(const at::Tensor&, const TensorRange& range) override { range_.add(range); }
   QParams compute() const override { return qparams_of_range(scheme(), range_.range().min, range_.range().max); }
-  void add_all(const Observer& other) override {
-    range_.merge(static_cast<const EmaMinMax&>(other).range_, batches(), other.batches());
-  }
-  void clear() override { range_.clear(); }
-  State save() const override {
-    State state;
-    range_.save(state);
-    return state;
-  }
-  void restore(const State& state) override { range_.restore(state, entries()); }
 
  private:
   MovingRange range_;

@@ -19,12 +19,13 @@ std::vector<OptionInfo> ema_quantile_options() {
   return all;
 }
 
-class EmaQuantile : public Observer {
+class EmaQuantile : public StatisticsObserver {
  public:
   EmaQuantile(const QScheme& scheme, const Options& options)
-      : Observer(scheme), options_(options), threshold_(options.number("threshold")), range_(options) {
+      : StatisticsObserver(scheme), options_(options), threshold_(options.number("threshold")), range_(options) {
     QUENCH_CHECK(threshold_ > 0 && threshold_ <= 1, "threshold is a share between 0 and 1, not ", threshold_);
     (void)ResampledHistogram(options);  // the number of bins makes sense
+    keep(range_);
   }
 
   bool by_batch() const override { return true; }
@@ -45,16 +46,6 @@ class EmaQuantile : public Observer {
   }
 
   QParams compute() const override { return qparams_of_range(scheme(), range_.range().min, range_.range().max); }
-  void add_all(const Observer& other) override {
-    range_.merge(static_cast<const EmaQuantile&>(other).range_, batches(), other.batches());
-  }
-  void clear() override { range_.clear(); }
-  State save() const override {
-    State state;
-    range_.save(state);
-    return state;
-  }
-  void restore(const State& state) override { range_.restore(state, entries()); }
 
  private:
   // The centre of the first bin where the cumulated count reaches its share; the whole range if none does.

@@ -5,16 +5,15 @@
 #include <cmath>
 #include <limits>
 
-#include "observers/state.h"
+#include "observers/statistic.h"
 #include "quench/error.h"
-#include "quench/observer.h"
 
 namespace quench {
 namespace {
 
-class FixedQParams : public Observer {
+class FixedQParams : public StatisticsObserver {
  public:
-  FixedQParams(const QScheme& scheme, const Options& options) : Observer(scheme) {
+  FixedQParams(const QScheme& scheme, const Options& options) : StatisticsObserver(scheme) {
     const double scale = options.number("scale"), zero = options.number("zero_point");
     QUENCH_CHECK(!std::isnan(scale), "the option 'scale' must be given");
     QUENCH_CHECK(static_cast<float>(scale) > 0 && std::isfinite(static_cast<float>(scale)),
@@ -29,10 +28,6 @@ class FixedQParams : public Observer {
  protected:
   void add(const at::Tensor&, const TensorRange&) override {}
   QParams compute() const override { return given_; }
-  void add_all(const Observer&) override {}
-  void clear() override {}
-  State save() const override { return {}; }
-  void restore(const State&) override {}
 
  private:
   QParams given_;

@@ -87,13 +87,15 @@ class L2Search {
   std::vector<double> cumulated_;
 };
 
-class Histogram : public Observer {
+class Histogram : public StatisticsObserver {
  public:
   Histogram(const QScheme& scheme, const Options& options)
-      : Observer(scheme),
+      : StatisticsObserver(scheme),
         exhaustive_(options.flag("exhaustive")),
         levels_(scheme.is_int() && !options.flag("torch113") ? scheme.levels() : 256),
-        histogram_(made(options)) {}
+        histogram_(made(options)) {
+    keep(*histogram_);
+  }
 
   bool by_batch() const override { return dynamic_cast<const ResampledHistogram*>(histogram_.get()) != nullptr; }
 
@@ -115,15 +117,6 @@ class Histogram : public Observer {
     }
     return qparams_of_range(scheme(), range.min, range.max);
   }
-
-  void add_all(const Observer& other) override { histogram_->merge(*static_cast<const Histogram&>(other).histogram_); }
-  void clear() override { histogram_->clear(); }
-  State save() const override {
-    State state;
-    histogram_->save(state);
-    return state;
-  }
-  void restore(const State& state) override { histogram_->restore(state, entries()); }
 
  private:
   static std::unique_ptr<HistogramCounts> made(const Options& options) {

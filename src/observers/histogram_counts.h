@@ -3,13 +3,11 @@
 #pragma once
 
 #include "observers/range.h"
-#include "observers/state.h"
 
 namespace quench {
 
-class HistogramCounts {
+class HistogramCounts : public Statistic {
  public:
-  virtual ~HistogramCounts() = default;
   static OptionInfo bins_option() { return {"bins", 2048.0, "bins of the histogram, a scale, at the least"}; }
 
   // `weight`: what each value counts.
@@ -18,7 +16,6 @@ class HistogramCounts {
   // Counts add up. `other` is of the same kind and has as many bins.
   virtual void merge(const HistogramCounts& other) = 0;
   void scale_counts(double factor);
-  virtual void clear();
 
   std::size_t rows() const { return range_.range().min.size(); }
   int bins() const { return bins_; }  // of a row; the last ones may lie beyond the range, and are empty then
@@ -31,8 +28,12 @@ class HistogramCounts {
   at::Tensor counts() const;                                   // {rows, bins}; shares memory with this
   std::vector<double> lows() const, highs() const;             // of all rows, as search_histogram() takes them
 
-  virtual void save(State& state) const;
-  virtual void restore(const State& state, std::size_t entries);
+  void add_all(const Statistic& other, const BatchCounts&) override {
+    merge(static_cast<const HistogramCounts&>(other));
+  }
+  void clear() override;
+  void save(State& state) const override;
+  void restore(const State& state, std::size_t entries) override;
 
  protected:
   // Throws unless `bins` of the options makes sense; a row gets `times` as many.

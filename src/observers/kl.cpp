@@ -12,9 +12,10 @@
 namespace quench {
 namespace {
 
-class Kl : public Observer {
+class Kl : public StatisticsObserver {
  public:
-  Kl(const QScheme& scheme, const Options& options) : Observer(scheme), histogram_(options, true) {
+  Kl(const QScheme& scheme, const Options& options) : StatisticsObserver(scheme), histogram_(options, true) {
+    keep(histogram_);
     const double half = scheme.is_int() ? std::max(scheme.levels() / 2, 1) : 128;
     const double levels = options.number("levels") != 0 ? options.number("levels") : half;
     QUENCH_CHECK(levels == std::floor(levels) && levels >= 1 && levels <= options.number("bins"),
@@ -38,15 +39,6 @@ class Kl : public Observer {
     }
     return qparams_of_range(scheme(), range.min, range.max);
   }
-
-  void add_all(const Observer& other) override { histogram_.merge(static_cast<const Kl&>(other).histogram_); }
-  void clear() override { histogram_.clear(); }
-  State save() const override {
-    State state;
-    histogram_.save(state);
-    return state;
-  }
-  void restore(const State& state) override { histogram_.restore(state, entries()); }
 
  private:
   // Zeros are no part of the question: a code stands for them whatever the clip, yet the search would count their

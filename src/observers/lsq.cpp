@@ -10,9 +10,12 @@
 namespace quench {
 namespace {
 
-class Lsq : public Observer {
+class Lsq : public StatisticsObserver {
  public:
-  Lsq(const QScheme& scheme, const Options&) : Observer(scheme) {}
+  Lsq(const QScheme& scheme, const Options&) : StatisticsObserver(scheme) {
+    keep(range_);
+    keep(moments_);
+  }
 
  protected:
   void add(const at::Tensor& x, const TensorRange& range) override {
@@ -27,25 +30,6 @@ class Lsq : public Observer {
     for (std::size_t i = 0; i < entries(); ++i)
       scale.push_back(static_cast<float>(2 * moments_.mean_absolute(i) / std::sqrt(codes)));
     return qparams_of_scale(scheme(), scale, range_.range().min);
-  }
-
-  void add_all(const Observer& other) override {
-    range_.merge(static_cast<const Lsq&>(other).range_);
-    moments_.merge(static_cast<const Lsq&>(other).moments_);
-  }
-  void clear() override {
-    range_.clear();
-    moments_.clear();
-  }
-  State save() const override {
-    State state;
-    range_.save(state);
-    moments_.save(state);
-    return state;
-  }
-  void restore(const State& state) override {
-    range_.restore(state, entries());
-    moments_.restore(state, entries());
   }
 
  private:

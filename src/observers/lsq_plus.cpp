@@ -20,10 +20,17 @@ bool is_weight(const QScheme& scheme, const std::string& role) {
   return role_from_name(role) == Role::kWeight;
 }
 
-class LsqPlus : public Observer {
+class LsqPlus : public StatisticsObserver {
  public:
   LsqPlus(const QScheme& scheme, const Options& options)
-      : Observer(scheme), weight_(is_weight(scheme, options.word("role"))), histogram_(options) {}
+      : StatisticsObserver(scheme), weight_(is_weight(scheme, options.word("role"))), histogram_(options) {
+    if (!weight_) {
+      keep(histogram_);
+      return;
+    }
+    keep(range_);
+    keep(moments_);
+  }
 
  protected:
   void add(const at::Tensor& x, const TensorRange& range) override {
@@ -36,39 +43,6 @@ class LsqPlus : public Observer {
   }
 
   QParams compute() const override { return weight_ ? by_deviation() : by_search(); }
-
-  void add_all(const Observer& other) override {
-    const auto& same = static_cast<const LsqPlus&>(other);
-    if (!weight_) {
-      histogram_.merge(same.histogram_);
-      return;
-    }
-    range_.merge(same.range_);
-    moments_.merge(same.moments_);
-  }
-  void clear() override {
-    histogram_.clear();
-    range_.clear();
-    moments_.clear();
-  }
-  State save() const override {
-    State state;
-    if (!weight_) {
-      histogram_.save(state);
-      return state;
-    }
-    range_.save(state);
-    moments_.save(state);
-    return state;
-  }
-  void restore(const State& state) override {
-    if (!weight_) {
-      histogram_.restore(state, entries());
-      return;
-    }
-    range_.restore(state, entries());
-    moments_.restore(state, entries());
-  }
 
  private:
   QParams by_deviation() const {

@@ -6,21 +6,13 @@
 namespace quench {
 namespace {
 
-class MinMax : public Observer {
+class MinMax : public StatisticsObserver {
  public:
-  MinMax(const QScheme& scheme, const Options&) : Observer(scheme) {}
+  MinMax(const QScheme& scheme, const Options&) : StatisticsObserver(scheme) { keep(range_); }
 
  protected:
   void add(const at::Tensor&, const TensorRange& range) override { range_.add(range); }
   QParams compute() const override { return qparams_of_range(scheme(), range_.range().min, range_.range().max); }
-  void add_all(const Observer& other) override { range_.merge(static_cast<const MinMax&>(other).range_); }
-  void clear() override { range_.clear(); }
-  State save() const override {
-    State state;
-    range_.save(state);
-    return state;
-  }
-  void restore(const State& state) override { range_.restore(state, entries()); }
 
  private:
   RunningRange range_;

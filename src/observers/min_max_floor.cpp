@@ -4,28 +4,21 @@
 
 #include <cmath>
 
-#include "observers/state.h"
 #include "observers/vitis.h"
 
 namespace quench {
 namespace {
 
-class MinMaxFloor : public Observer {
+class MinMaxFloor : public StatisticsObserver {
  public:
   MinMaxFloor(const QScheme& scheme, const Options& options)
-      : Observer(scheme), errors_(vitis_rule(scheme, options.word("type"))) {}
+      : StatisticsObserver(scheme), errors_(vitis_rule(scheme, options.word("type"))) {
+    keep(errors_);
+  }
 
  protected:
   void add(const at::Tensor& x, const TensorRange& range) override { errors_.add(x, range.min[0], range.max[0]); }
   QParams compute() const override { return qparams_of_scale(scheme(), {std::ldexp(1.0F, -errors_.best())}, {0.0F}); }
-  void add_all(const Observer& other) override { errors_.merge(static_cast<const MinMaxFloor&>(other).errors_); }
-  void clear() override { errors_.clear(); }
-  State save() const override {
-    State state;
-    errors_.save(state);
-    return state;
-  }
-  void restore(const State& state) override { errors_.restore(state); }
 
  private:
   ExponentErrors errors_;

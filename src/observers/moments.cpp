@@ -26,11 +26,12 @@ void RunningMoments::add(const at::Tensor& x, const QScheme& scheme) {
   add_to(absolute_, doubles_of(absolute));
 }
 
-void RunningMoments::merge(const RunningMoments& other) {
-  count_ += other.count_;
-  add_to(sum_, other.sum_);
-  add_to(squares_, other.squares_);
-  add_to(absolute_, other.absolute_);
+void RunningMoments::add_all(const Statistic& other, const BatchCounts&) {
+  const auto& theirs = static_cast<const RunningMoments&>(other);
+  count_ += theirs.count_;
+  add_to(sum_, theirs.sum_);
+  add_to(squares_, theirs.squares_);
+  add_to(absolute_, theirs.absolute_);
 }
 
 double RunningMoments::deviation(std::size_t entry) const {

@@ -29,17 +29,47 @@ std::vector<OptionInfo> ema_mse_options() {
   return all;
 }
 
-// `Combined`: RunningRange or MovingRange.
-template <typename Combined>
-class Mse : public Observer {
+// The moving average of a histogram: old counts weigh r, new ones 1 - r; the first batch counts in full.
+class MovingHistogram : public GridHistogram {
+ public:
+  explicit MovingHistogram(const Options& options)
+      : GridHistogram(options), old_weight_(MovingRange(options).old_weight()) {}
+
+  using GridHistogram::add;
+  void add(const at::Tensor& x, const QScheme& scheme, const TensorRange& range, double weight) override {
+    const bool first = rows() == 0;
+    if (!first) scale_counts(old_weight_);
+    GridHistogram::add(x, scheme, range, first ? weight : weight * (1.0 - old_weight_));
+  }
+
+  // Averages merge as the mean over batches (docs/numerics.md 6.0).
+  void add_all(const Statistic& other, const BatchCounts& batches) override {
+    const auto all = static_cast<double>(batches.own + batches.other);
+    MovingHistogram theirs = static_cast<const MovingHistogram&>(other);
+    theirs.scale_counts(static_cast<double>(batches.other) / all);
+    scale_counts(static_cast<double>(batches.own) / all);
+    merge(theirs);
+  }
+
+ private:
+  double old_weight_;
+};
+
+// What is searched: a histogram of all batches, or each batch, whose ranges are then combined. One of the two is kept.
+template <typename Histogram, typename Combined>
+class Mse : public StatisticsObserver {
  public:
   Mse(const QScheme& scheme, const Options& options)
-      : Observer(scheme),
+      : StatisticsObserver(scheme),
         power_(options.number("p")),
         on_histogram_(on_histogram(options)),
         histogram_(options),
         combined_(made(options)) {
     QUENCH_CHECK(power_ > 0, "the power p of the error must be positive, not ", power_);
+    if (on_histogram_)
+      keep(histogram_);
+    else
+      keep(combined_);
   }
 
   bool by_batch() const override { return kMoves || !on_histogram_; }
@@ -47,7 +77,7 @@ class Mse : public Observer {
  protected:
   void add(const at::Tensor& x, const TensorRange& range) override {
     if (on_histogram_) {
-      add_counts(x, range);
+      histogram_.add(x, scheme(), range);
       return;
     }
     const RangeSearch found = search_range(x, search_args(range));
@@ -60,37 +90,6 @@ class Mse : public Observer {
     const RangeSearch found =
         search_histogram({counts, histogram_.lows(), histogram_.highs()}, search_args(histogram_.range()));
     return qparams_of_range(scheme(), found.min, found.max);
-  }
-
-  void add_all(const Observer& other) override {
-    const auto& same = static_cast<const Mse&>(other);
-    if (on_histogram_)
-      merge_counts(same);
-    else if constexpr (kMoves)
-      combined_.merge(same.combined_, batches(), other.batches());
-    else
-      combined_.merge(same.combined_);
-  }
-
-  void clear() override {
-    histogram_.clear();
-    combined_.clear();
-  }
-
-  State save() const override {
-    State state;
-    if (on_histogram_)
-      histogram_.save(state);
-    else
-      combined_.save(state);
-    return state;
-  }
-
-  void restore(const State& state) override {
-    if (on_histogram_)
-      histogram_.restore(state, entries());
-    else
-      combined_.restore(state, entries());
   }
 
  private:
@@ -107,41 +106,17 @@ class Mse : public Observer {
     return {scheme(), range.min, range.max, power_, scheme().per_tensor() ? 95 : 80};
   }
 
-  // The moving average of a histogram: old counts weigh r, new ones 1 - r; the first batch counts in full.
-  void add_counts(const at::Tensor& x, const TensorRange& range) {
-    double weight = 1.0;
-    if constexpr (kMoves)
-      if (seen()) {
-        histogram_.scale_counts(combined_.old_weight());
-        weight = 1.0 - combined_.old_weight();
-      }
-    histogram_.add(x, scheme(), range, weight);
-  }
-
-  // Averages merge as the mean over batches (docs/numerics.md 6.0), counts as a sum.
-  void merge_counts(const Mse& other) {
-    if constexpr (kMoves) {
-      const auto all = static_cast<double>(batches() + other.batches());
-      GridHistogram theirs = other.histogram_;
-      theirs.scale_counts(static_cast<double>(other.batches()) / all);
-      histogram_.scale_counts(static_cast<double>(batches()) / all);
-      histogram_.merge(theirs);
-    } else {
-      histogram_.merge(other.histogram_);
-    }
-  }
-
   double power_;
   bool on_histogram_;
-  GridHistogram histogram_;
+  Histogram histogram_;
   Combined combined_;
 };
 
 }  // namespace
 
 QUENCH_REGISTER_ITEM(ObserverEntry, "mse", "the range with the least error |q(x) - x|^p of all batches",
-                     {new_observer<Mse<RunningRange>>, mse_options()})
+                     {new_observer<Mse<GridHistogram, RunningRange>>, mse_options()})
 QUENCH_REGISTER_ITEM(ObserverEntry, "ema_mse", "as mse, with a moving average over the batches",
-                     {new_observer<Mse<MovingRange>>, ema_mse_options()})
+                     {new_observer<Mse<MovingHistogram, MovingRange>>, ema_mse_options()})
 
 }  // namespace quench

@@ -22,14 +22,15 @@ float value_at(const GridHistogram& histogram, std::size_t entry, double share) 
   return histogram.range().max[entry];
 }
 
-class Percentile : public Observer {
+class Percentile : public StatisticsObserver {
  public:
   Percentile(const QScheme& scheme, const Options& options)
-      : Observer(scheme),
+      : StatisticsObserver(scheme),
         both_(options.flag("symmetric")),
         share_(options.number("percentile") / 100),
         histogram_(options) {
     QUENCH_CHECK(share_ > 0.5 && share_ <= 1, "percentile lies between 50 and 100, not at ", share_ * 100);
+    keep(histogram_);
   }
 
  protected:
@@ -50,15 +51,6 @@ class Percentile : public Observer {
     }
     return qparams_of_range(scheme(), range.min, range.max);
   }
-
-  void add_all(const Observer& other) override { histogram_.merge(static_cast<const Percentile&>(other).histogram_); }
-  void clear() override { histogram_.clear(); }
-  State save() const override {
-    State state;
-    histogram_.save(state);
-    return state;
-  }
-  void restore(const State& state) override { histogram_.restore(state, entries()); }
 
  private:
   bool both_;

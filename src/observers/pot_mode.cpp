@@ -5,7 +5,6 @@
 #include <cmath>
 #include <map>
 
-#include "observers/state.h"
 #include "observers/vitis.h"
 #include "quench/error.h"
 
@@ -14,42 +13,33 @@ namespace {
 
 constexpr std::int64_t kMostVotes = std::int64_t{1} << 53;  // as many as batches; sums of two cannot overflow
 
-class PotMode : public Observer {
+// How many batches are for each exponent.
+class Votes : public Statistic {
  public:
-  PotMode(const QScheme& scheme, const Options& options)
-      : Observer(scheme), rule_(vitis_rule(scheme, options.word("type"))) {}
-
-  bool by_batch() const override { return true; }
-
- protected:
-  void add(const at::Tensor& x, const TensorRange& range) override {
-    ExponentErrors errors(rule_);
-    errors.add(x, range.min[0], range.max[0]);
-    ++votes_[errors.best()];
-  }
-
-  QParams compute() const override {
+  void add(int exponent) { ++votes_[exponent]; }
+  int winner() const {
     auto most = votes_.begin();
     for (auto one = votes_.begin(); one != votes_.end(); ++one)
       if (one->second > most->second) most = one;
-    return qparams_of_scale(scheme(), {std::ldexp(1.0F, -most->first)}, {0.0F});
+    return most->first;
   }
 
-  void add_all(const Observer& other) override {
-    for (const auto& [exponent, count] : static_cast<const PotMode&>(other).votes_) votes_[exponent] += count;
+  void add_all(const Statistic& other, const BatchCounts&) override {
+    for (const auto& [exponent, count] : static_cast<const Votes&>(other).votes_) votes_[exponent] += count;
   }
   void clear() override { votes_.clear(); }
 
-  State save() const override {
+  void save(State& state) const override {
     std::vector<std::int64_t> exponents, counts;
     for (const auto& [exponent, count] : votes_) {
       exponents.push_back(exponent);
       counts.push_back(count);
     }
-    return {{"exponents", state_of(exponents)}, {"votes", state_of(counts)}};
+    state["exponents"] = state_of(exponents);
+    state["votes"] = state_of(counts);
   }
 
-  void restore(const State& state) override {
+  void restore(const State& state, std::size_t) override {
     const std::vector<std::int64_t> exponents = integers_of(state, "exponents"), counts = integers_of(state, "votes");
     QUENCH_CHECK(!exponents.empty() && exponents.size() == counts.size(), exponents.size(), " exponents with ",
                  counts.size(), " votes");
@@ -61,8 +51,30 @@ class PotMode : public Observer {
   }
 
  private:
-  VitisRule rule_;
   std::map<int, std::int64_t> votes_;
+};
+
+class PotMode : public StatisticsObserver {
+ public:
+  PotMode(const QScheme& scheme, const Options& options)
+      : StatisticsObserver(scheme), rule_(vitis_rule(scheme, options.word("type"))) {
+    keep(votes_);
+  }
+
+  bool by_batch() const override { return true; }
+
+ protected:
+  void add(const at::Tensor& x, const TensorRange& range) override {
+    ExponentErrors errors(rule_);
+    errors.add(x, range.min[0], range.max[0]);
+    votes_.add(errors.best());
+  }
+
+  QParams compute() const override { return qparams_of_scale(scheme(), {std::ldexp(1.0F, -votes_.winner())}, {0.0F}); }
+
+ private:
+  VitisRule rule_;
+  Votes votes_;
 };
 
 }  // namespace

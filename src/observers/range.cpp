@@ -81,15 +81,16 @@ void MovingRange::add(const TensorRange& range) {
   combine(range_.max, range.max, move);
 }
 
-void MovingRange::merge(const MovingRange& other, std::int64_t own_batches, std::int64_t other_batches) {
+void MovingRange::add_all(const Statistic& other, const BatchCounts& batches) {
+  const TensorRange& theirs = static_cast<const MovingRange&>(other).range_;
   if (range_.min.empty()) {
-    range_ = other.range_;
+    range_ = theirs;
     return;
   }
-  const double own = static_cast<double>(own_batches) / static_cast<double>(own_batches + other_batches);
+  const double own = static_cast<double>(batches.own) / static_cast<double>(batches.own + batches.other);
   const auto mean = [own](float a, float b) { return static_cast<float>(own * a + (1 - own) * b); };
-  combine(range_.min, other.range_.min, mean);
-  combine(range_.max, other.range_.max, mean);
+  combine(range_.min, theirs.min, mean);
+  combine(range_.max, theirs.max, mean);
 }
 
 void MovingRange::save(State& state) const { save_range(range_, state); }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "observers/state.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -60,8 +59,9 @@ void ExponentErrors::add(const at::Tensor& x, float min, float max) {
   combine(errors, squares.item<double>(), first);
 }
 
-void ExponentErrors::merge(const ExponentErrors& other) {
-  if (!other.errors_.empty()) combine(other.errors_, other.squares_, other.first_);
+void ExponentErrors::add_all(const Statistic& other, const BatchCounts&) {
+  const auto& theirs = static_cast<const ExponentErrors&>(other);
+  if (!theirs.errors_.empty()) combine(theirs.errors_, theirs.squares_, theirs.first_);
 }
 
 void ExponentErrors::combine(const std::map<int, double>& errors, double squares, int first) {
@@ -104,7 +104,7 @@ void ExponentErrors::save(State& state) const {
   state["errors"] = state_of(errors);
 }
 
-void ExponentErrors::restore(const State& state) {
+void ExponentErrors::restore(const State& state, std::size_t) {
   clear();
   const std::vector<std::int64_t> first = integers_of(state, "first");
   QUENCH_CHECK(first.size() == 2, "the entry 'first' has ", first.size(), " values, not 2");

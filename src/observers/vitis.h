@@ -5,7 +5,7 @@
 #include <string>
 
 #include "kernels/statistics/statistics.h"
-#include "quench/observer.h"
+#include "observers/statistic.h"
 
 namespace quench {
 
@@ -31,16 +31,16 @@ int first_exponent(float min, float max, const VitisRule& rule);
 
 // Sums of squared errors of data seen so far, for the exponents that may still win: those from `bits` below
 // first_exponent() on. Further below everything rounds to zero, so that the error is the sum of squares.
-class ExponentErrors {
+class ExponentErrors : public Statistic {
  public:
   explicit ExponentErrors(const VitisRule& rule) : rule_(rule) {}
   void add(const at::Tensor& x, float min, float max);
-  void merge(const ExponentErrors& other);
   int best() const;  // the least error; the first one on equality
-  void clear();
 
-  void save(std::map<std::string, at::Tensor>& state) const;
-  void restore(const std::map<std::string, at::Tensor>& state);
+  void add_all(const Statistic& other, const BatchCounts& batches) override;
+  void clear() override;
+  void save(State& state) const override;
+  void restore(const State& state, std::size_t entries) override;
 
  private:
   void combine(const std::map<int, double>& errors, double squares, int first);

@@ -5,6 +5,7 @@
 
 #include "core/decimals.h"
 #include "quench/evaluate.h"
+#include "quench/paired_test.h"
 #include "report/json.h"
 
 namespace quench {

@@ -1,4 +1,6 @@
 // The predictions file: a first line that names the format, then one line an image, fields between tabs.
+#include "quench/predictions_file.h"
+
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -8,7 +10,6 @@
 
 #include "core/atomic_file.h"
 #include "quench/error.h"
-#include "quench/evaluate.h"
 
 namespace quench {
 namespace {

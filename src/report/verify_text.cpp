@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "quench/error.h"
-#include "quench/evaluate.h"
+#include "quench/paired_test.h"
 #include "report/eval_text.h"
 #include "report/table.h"
 

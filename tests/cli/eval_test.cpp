@@ -5,7 +5,7 @@
 
 #include "cli/models.h"
 #include "cli/program.h"
-#include "quench/evaluate.h"
+#include "quench/predictions_file.h"
 
 namespace quench {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "e2e/demo_model.h"
 #include "fake_quant/adaround.h"
-#include "quench/fake_quant.h"
+#include "quench/quantizer.h"
 
 namespace quench {
 namespace {

@@ -4,7 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "quench/error.h"
-#include "quench/fake_quant.h"
+#include "quench/quantizer.h"
 
 namespace quench {
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "quench/error.h"
+#include "quench/paired_test.h"
 
 namespace quench {
 namespace {

@@ -1,9 +1,10 @@
+#include "quench/paired_test.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "quench/error.h"
-#include "quench/evaluate.h"
 
 namespace quench {
 namespace {

@@ -1,3 +1,5 @@
+#include "quench/predictions_file.h"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -5,7 +7,6 @@
 #include <fstream>
 
 #include "quench/error.h"
-#include "quench/evaluate.h"
 #include "support/expect_error.h"
 
 namespace quench {

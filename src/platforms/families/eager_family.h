@@ -2,6 +2,8 @@
 #pragma once
 
 #include "platforms/plan/limits.h"
+#include "quench/plan_builder.h"
+#include "quench/platform.h"
 
 namespace quench {
 

@@ -1,6 +1,7 @@
 // What the platforms with explicit Q/DQ files share: docs/platforms.md 3, "explicit".
 #pragma once
 
+#include "quench/plan_builder.h"
 #include "quench/platform.h"
 
 namespace quench {

@@ -1,6 +1,7 @@
 // The insertion families that several platforms share: docs/platforms.md 3.
 #pragma once
 
+#include "quench/plan_builder.h"
 #include "quench/platform.h"
 
 namespace quench {

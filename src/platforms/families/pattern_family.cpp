@@ -5,6 +5,7 @@
 #include "ops/clamp.h"
 #include "platforms/plan/limits.h"
 #include "platforms/plan/match.h"
+#include "platforms/plan/non_negative.h"
 #include "platforms/plan/settings.h"
 #include "quench/error.h"
 #include "quench/op.h"

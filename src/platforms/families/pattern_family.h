@@ -2,6 +2,7 @@
 // left out. docs/platforms.md 6.
 #pragma once
 
+#include "quench/plan_builder.h"
 #include "quench/platform.h"
 
 namespace quench {

@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "quench/platform.h"
+#include "quench/plan_builder.h"
 
 namespace quench {
 

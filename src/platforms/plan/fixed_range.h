@@ -1,7 +1,7 @@
 // Operators whose range is known beforehand: Sigmoid, HardSigmoid, Softmax and Tanh.
 #pragma once
 
-#include "quench/platform.h"
+#include "quench/plan_builder.h"
 
 namespace quench {
 

@@ -1,6 +1,7 @@
 // Layers: a graph as platforms see it, chains such as Conv, BatchNormalization, Relu taken as one.
 #pragma once
 
+#include "quench/plan_builder.h"
 #include "quench/platform.h"
 
 namespace quench {

@@ -1,7 +1,7 @@
 // By which names a user may mean a layer.
 #pragma once
 
-#include "quench/platform.h"
+#include "quench/plan_builder.h"
 
 namespace quench {
 

@@ -1,12 +1,13 @@
 // Which values are never below zero: a forward walk over what the operators promise (D9). Clip and Max depend on
 // their constants, and so are asked by name.
+#include "platforms/plan/non_negative.h"
+
 #include <ATen/ATen.h>
 
 #include <algorithm>
 
 #include "ops/clamp.h"
 #include "quench/op.h"
-#include "quench/platform.h"
 
 namespace quench {
 namespace {

@@ -1,12 +1,12 @@
+#include "quench/plan_builder.h"
+
 #include <algorithm>
 
 #include "graph/border.h"
-#include "platforms/plan/layers.h"
 #include "platforms/plan/match.h"
-#include "platforms/plan/stubs.h"
+#include "platforms/plan/plan_state.h"
 #include "quench/error.h"
 #include "quench/op.h"
-#include "quench/platform.h"
 
 namespace quench {
 namespace {
@@ -36,25 +36,27 @@ bool any_node(const Layer& layer, const std::vector<std::string>& names, Test te
   return false;
 }
 
+std::string why_excluded(const PlanState& state, const Layer& layer) {
+  if (state.outside.contains(&layer.head())) return concat("'", layer.head().name(), "' lies outside of the stubs");
+  return concat("'", layer.head().name(), "' is kept in float by the user");
+}
+
 }  // namespace
 
 PlanBuilder::PlanBuilder(const Graph& graph, const std::string& platform, const QuantConfig& config)
-    : graph_(graph), platform_name_(platform_name(platform)), platform_(find_platform(platform)), config_(config) {
-  QUENCH_CHECK(!config.parity || platform_.has_parity, "platform '", platform_name_,
-               "' re-creates no reference implementation: it takes no 'parity'");
-  options_ = config.platform_options.checked(platform_.options, concat("platform '", platform_name_, "'"));
-  check_node_names(graph, config);
-  layers_ = find_layers(graph, groups_of(platform_, config), config);
-  for (std::size_t i = 0; i < layers_.size(); ++i)
-    for (const Node* node : layers_[i].nodes) layer_index_[node] = i;
-  constants_ = constant_values(graph);
-  outside_ = nodes_outside_stubs(graph);
-}
+    : state_(std::make_unique<PlanState>(graph, platform, config)) {}
+PlanBuilder::~PlanBuilder() = default;
 
-const Layer& PlanBuilder::layer_of(const Node& node) const { return layers_.at(layer_index_.at(&node)); }
+const Graph& PlanBuilder::graph() const { return state_->graph; }
+const QuantConfig& PlanBuilder::config() const { return state_->config; }
+bool PlanBuilder::parity() const { return state_->config.parity; }
+const Options& PlanBuilder::options() const { return state_->options; }
+const std::vector<Layer>& PlanBuilder::layers() const { return state_->layers; }
+
+const Layer& PlanBuilder::layer_of(const Node& node) const { return state_->layers.at(state_->layer_index.at(&node)); }
 
 const Layer* PlanBuilder::producer_of(const Value& value) const {
-  if (is_model_input(value) || !value.producer() || constants_.contains(&value)) return nullptr;
+  if (is_model_input(value) || !value.producer() || state_->constants.contains(&value)) return nullptr;
   return &layer_of(*value.producer());
 }
 
@@ -67,7 +69,7 @@ std::vector<const Layer*> PlanBuilder::consumers_of(const Value& value) const {
   return consumers;
 }
 
-bool PlanBuilder::is_constant(const Value& value) const { return constants_.contains(&value); }
+bool PlanBuilder::is_constant(const Value& value) const { return state_->constants.contains(&value); }
 
 bool PlanBuilder::is_activation(const Value& value) const {
   return !is_constant(value) && value.type().is_tensor() && is_float(value) && !is_one_element(value);
@@ -86,28 +88,26 @@ std::vector<const Value*> PlanBuilder::activations_of(const Layer& layer) const 
 }
 
 bool PlanBuilder::has_weight(const Layer& layer) const {
-  if (!contains(platform_.weighted, layer.op())) return false;
+  if (!contains(state_->platform.weighted, layer.op())) return false;
   if (layer.op() == "Gather" && layer.head().get_int("axis", 0) != 0) return false;  // takes columns: no embedding
   const int slot = entry_of(layer.head()).traits.weight_slot;
   const Value* weight = slot < 0 ? nullptr : layer.head().input(slot);
   return weight && is_constant(*weight) && is_float(*weight);
 }
 
-bool PlanBuilder::is_forced(const Layer& layer) const { return any_node(layer, config_.additional_nodes, is_named); }
+bool PlanBuilder::is_forced(const Layer& layer) const {
+  return any_node(layer, state_->config.additional_nodes, is_named);
+}
 
 bool PlanBuilder::is_excluded(const Layer& layer) const {
   if (is_forced(layer)) return false;
-  if (outside_.contains(&layer.head())) return true;
-  if (contains(config_.excluded_ops, layer.op()) || any_node(layer, config_.excluded_nodes, is_inside)) return true;
+  if (state_->outside.contains(&layer.head())) return true;
+  if (contains(state_->config.excluded_ops, layer.op()) || any_node(layer, state_->config.excluded_nodes, is_inside))
+    return true;
   bool excluded = false;  // later rules win
-  for (const LayerRule& rule : config_.layers)
+  for (const LayerRule& rule : state_->config.layers)
     if (matches(layer, rule)) excluded = rule.keep_float;
   return excluded;
-}
-
-std::string PlanBuilder::why_excluded(const Layer& layer) const {
-  if (outside_.contains(&layer.head())) return concat("'", layer.head().name(), "' lies outside of the stubs");
-  return concat("'", layer.head().name(), "' is kept in float by the user");
 }
 
 bool PlanBuilder::is_listed(const Layer& layer, const std::set<std::string>& ops) const {
@@ -115,44 +115,32 @@ bool PlanBuilder::is_listed(const Layer& layer, const std::set<std::string>& ops
   const bool is_product = layer.op() == "MatMul";
   const bool is_linear = is_product && has_weight(layer);
   if (is_linear && ops.contains("Gemm")) return true;
-  if (!ops.contains(layer.op()) && !contains(config_.additional_ops, layer.op())) return false;
+  if (!ops.contains(layer.op()) && !contains(state_->config.additional_ops, layer.op())) return false;
   if (is_linear || (!is_product && !is_binary(layer.op()))) return true;
   return std::none_of(layer.head().inputs().begin(), layer.head().inputs().end(),
                       [&](const Value* input) { return !input || !is_activation(*input); });
 }
 
-PlanBuilder::Request& PlanBuilder::request(const Layer& layer, const Value& value, Role role, const std::string& rule) {
-  auto [at, fresh] = requests_.try_emplace(&value);
-  if (fresh) {
-    at->second.value = &value;
-    at->second.layer = &layer;
-    at->second.entry.value = value.name();
-    at->second.entry.role = role;
-    at->second.entry.rule = rule;
-  }
-  return at->second;
-}
-
 void PlanBuilder::quantize_weights() {
-  for (const Layer& layer : layers_)
+  for (const Layer& layer : state_->layers)
     if (has_weight(layer)) quantize_weight(layer, concat("weight of ", layer.op(), " '", layer.head().name(), "'"));
 }
 
 void PlanBuilder::quantize_weight(const Layer& layer, const std::string& rule) {
   const Value& weight = *layer.head().input(entry_of(layer.head()).traits.weight_slot);
   if (is_excluded(layer)) {
-    leave_float(weight, why_excluded(layer));
+    leave_float(weight, why_excluded(*state_, layer));
     return;
   }
-  request(layer, weight, Role::kWeight, rule);
+  state_->request(layer, weight, Role::kWeight, rule);
 }
 
 void PlanBuilder::quantize_input(const Layer& layer, const Value& value, const std::string& rule) {
   if (!is_activation(value)) return;
   if (is_excluded(layer))
-    leave_float(value, why_excluded(layer));
+    leave_float(value, why_excluded(*state_, layer));
   else
-    request(layer, value, Role::kActivation, rule);
+    state_->request(layer, value, Role::kActivation, rule);
 }
 
 void PlanBuilder::quantize_output(const Layer& layer, const Value& value, const std::string& rule) {
@@ -164,7 +152,7 @@ void PlanBuilder::share(const Value& value, const Value& with, const std::string
   const Layer* layer = producer_of(value);
   if (!layer && !value.uses().empty()) layer = &layer_of(*value.uses()[0].node);
   if (!layer) return;
-  Request& found = request(*layer, value, Role::kActivation, rule);
+  PlanRequest& found = state_->request(*layer, value, Role::kActivation, rule);
   if (!found.entry.shared_with.empty() && found.entry.shared_with != with.name()) {
     // One leader is observed for all that share; two would need the union of what neither sees alone.
     found.entry.rule += concat("; not with '", with.name(), "' too: the target requantizes there");
@@ -174,35 +162,37 @@ void PlanBuilder::share(const Value& value, const Value& with, const std::string
   found.entry.rule = rule;
 }
 
-void PlanBuilder::leave_float(const Value& value, const std::string& reason) { reasons_.try_emplace(&value, reason); }
+void PlanBuilder::leave_float(const Value& value, const std::string& reason) {
+  state_->reasons.try_emplace(&value, reason);
+}
 
 PlanEntry* PlanBuilder::find(const Value& value) {
-  const auto at = requests_.find(&value);
-  return at == requests_.end() ? nullptr : &at->second.entry;
+  const auto at = state_->requests.find(&value);
+  return at == state_->requests.end() ? nullptr : &at->second.entry;
 }
 
 std::vector<PlanEntry*> PlanBuilder::entries() {
   std::vector<PlanEntry*> list;
-  for (auto& [value, request] : requests_) list.push_back(&request.entry);
+  for (auto& [value, request] : state_->requests) list.push_back(&request.entry);
   std::sort(list.begin(), list.end(), [](const PlanEntry* a, const PlanEntry* b) { return a->value < b->value; });
   return list;
 }
 
 bool PlanBuilder::has_user_rule(const PlanEntry& entry) const {
-  const auto at = requests_.find(graph_.find_value(entry.value));
-  return at != requests_.end() && at->second.ruled;
+  const auto at = state_->requests.find(state_->graph.find_value(entry.value));
+  return at != state_->requests.end() && at->second.ruled;
 }
 
 const QuantSettings& PlanBuilder::asked_of(const PlanEntry& entry) const {
   static const QuantSettings nothing;
-  const auto at = requests_.find(graph_.find_value(entry.value));
-  return at == requests_.end() ? nothing : at->second.asked;
+  const auto at = state_->requests.find(state_->graph.find_value(entry.value));
+  return at == state_->requests.end() ? nothing : at->second.asked;
 }
 
 const Layer* PlanBuilder::owner_of(const PlanEntry& entry) const {
-  const Value* value = graph_.find_value(entry.value);
-  const auto at = requests_.find(value);
-  return at == requests_.end() ? nullptr : at->second.layer;
+  const Value* value = state_->graph.find_value(entry.value);
+  const auto at = state_->requests.find(value);
+  return at == state_->requests.end() ? nullptr : at->second.layer;
 }
 
 }  // namespace quench

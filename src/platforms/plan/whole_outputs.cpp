@@ -1,6 +1,7 @@
 #include "platforms/plan/whole_outputs.h"
 
 #include "graph/border.h"
+#include "quench/platform.h"
 
 namespace quench {
 

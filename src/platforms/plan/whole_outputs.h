@@ -1,7 +1,7 @@
 // Outputs of a model whose tensors are otherwise cut where that costs least.
 #pragma once
 
-#include "quench/platform.h"
+#include "quench/plan_builder.h"
 
 namespace quench {
 

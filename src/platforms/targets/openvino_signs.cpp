@@ -1,5 +1,7 @@
 #include "platforms/targets/openvino_signs.h"
 
+#include "platforms/plan/non_negative.h"
+
 #include <algorithm>
 
 namespace quench {

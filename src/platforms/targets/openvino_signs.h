@@ -1,7 +1,7 @@
 // Which symmetric activations of openvino are unsigned, 0..255: docs/platforms.md 3.
 #pragma once
 
-#include "quench/platform.h"
+#include "quench/plan_builder.h"
 
 namespace quench {
 

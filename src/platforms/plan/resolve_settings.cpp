@@ -1,0 +1,127 @@
+// The user's settings and rules over the platform's defaults: what each requested quantizer is.
+#include <algorithm>
+
+#include "platforms/plan/match.h"
+#include "platforms/plan/plan_state.h"
+#include "platforms/plan/settings.h"
+#include "quench/error.h"
+#include "quench/op.h"
+
+namespace quench {
+namespace {
+
+using UsedParts = std::vector<std::set<const QuantSettings*>>;  // of each rule, what changed something
+
+const QuantSettings& settings_for(const QuantConfig& config, Role role) {
+  if (role == Role::kBias) return config.bias;
+  return role == Role::kWeight ? config.weight : config.activation;
+}
+
+void check_user_schemes(const std::string& platform, const QuantSettings& settings, const char* role) {
+  QUENCH_CHECK(settings.bits && settings.observer && settings.fake_quant, "platform '", platform,
+               "' has no defaults: bits, observer and fake_quant of the ", role, " must be given");
+}
+
+// Observers do not change what the target computes; all else would (NNIE).
+bool changes_scheme(QuantSettings settings) {
+  settings.observer.reset();
+  settings.observer_options = {};
+  return !settings.empty();
+}
+
+void check_fixed_schemes(const std::string& platform, const QuantConfig& config) {
+  const auto check = [&](const QuantSettings& settings, const std::string& where) {
+    QUENCH_CHECK(!changes_scheme(settings), "platform '", platform,
+                 "' keeps its schemes and fake quantizers: only the observer may be changed, but the settings of ",
+                 where, " say more");
+  };
+  check(config.weight, "the weights");
+  check(config.activation, "the activations");
+  check(config.bias, "the biases");
+  for (const LayerRule& rule : config.layers)
+    for (const QuantSettings* settings : {&rule.weight, &rule.activation, &rule.output})
+      check(*settings, "the rule " + rule.text());
+}
+
+// Which axis a scheme per channel or group runs along, where the user did not say.
+void choose_axis(const Layer& layer, Role role, QSchemeSpec& scheme) {
+  if (scheme.granularity == Granularity::kTensor) {
+    scheme.axis = 0;
+    return;
+  }
+  const OpTraits& traits = entry_of(layer.head()).traits;
+  if (role == Role::kBias) scheme.axis = 0;
+  if (role == Role::kWeight) {
+    scheme.axis = traits.weight_axis ? traits.weight_axis(layer.head()) : 0;
+    // Groups run along what is summed: the other axis of the matrix.
+    if (scheme.granularity == Granularity::kGroup) scheme.axis = scheme.axis == 0 ? 1 : 0;
+  }
+  if (role == Role::kActivation) scheme.axis = traits.channel_axis;
+}
+
+void resolve_entry(const PlanBuilder& plan, const PlanState& state, PlanRequest& request, UsedParts& used) {
+  PlanEntry& entry = request.entry;
+  QuantizerDefaults chosen = defaults_of(state.platform, entry.role, state.config.parity);
+  bool axis_given = settings_for(state.config, entry.role).axis.has_value();
+  const auto lay = [&](const QuantSettings& settings) {
+    axis_given = axis_given || settings.axis.has_value();
+    apply(settings, chosen);
+  };
+  lay(settings_for(state.config, entry.role));
+  for (std::size_t i = 0; i < state.config.layers.size(); ++i) {
+    const LayerRule& rule = state.config.layers[i];
+    const auto wish = [&](const Layer& layer, const QuantSettings& settings) {
+      if (settings.empty() || !matches(layer, rule)) return;
+      lay(settings);
+      merge(settings, request.asked);
+      used[i].insert(&settings);
+      request.ruled = true;
+      entry.rule += " [" + rule.text() + "]";
+    };
+    if (entry.role == Role::kWeight) wish(*request.layer, rule.weight);
+    if (entry.role != Role::kActivation) continue;
+    for (const Layer* reader : plan.consumers_of(*request.value)) wish(*reader, rule.activation);
+    if (const Layer* writer = plan.producer_of(*request.value)) wish(*writer, rule.output);
+  }
+  if (!axis_given) choose_axis(*request.layer, entry.role, chosen.scheme);
+  with_context([&] { return concat("for the ", name_of(entry.role), " '", entry.value, "'"); },
+               [&] { entry.scheme = QScheme(chosen.scheme); });
+  entry.observer = chosen.observer;
+  entry.observer_options = chosen.observer_options;
+  entry.fake_quant = chosen.fake_quant;
+  entry.fake_quant_options = chosen.fake_quant_options;
+}
+
+void check_rules_used(const PlanState& state, const UsedParts& used) {
+  for (std::size_t i = 0; i < state.config.layers.size(); ++i) {
+    const LayerRule& rule = state.config.layers[i];
+    const auto at = std::find_if(state.layers.begin(), state.layers.end(),
+                                 [&](const Layer& layer) { return matches(layer, rule); });
+    QUENCH_CHECK(at != state.layers.end(), "the rule ", rule.text(), " matches no layer");
+    const auto check = [&](const QuantSettings& part, const char* what) {
+      QUENCH_CHECK(part.empty() || used[i].contains(&part), "the rule ", rule.text(), " changes no ", what,
+                   ": platform '", state.platform_name, "' puts no such quantizer on '", at->head().name(), "'");
+    };
+    if (rule.keep_float) continue;
+    QUENCH_CHECK(!rule.weight.empty() || !rule.activation.empty() || !rule.output.empty(), "the rule ", rule.text(),
+                 " says nothing: give it weight, activation, output or float");
+    check(rule.weight, "weight");
+    check(rule.activation, "activation");
+    check(rule.output, "output");
+  }
+}
+
+}  // namespace
+
+void resolve_settings(const PlanBuilder& plan, PlanState& state) {
+  if (state.platform.user_schemes) {
+    check_user_schemes(state.platform_name, state.config.weight, "weight");
+    check_user_schemes(state.platform_name, state.config.activation, "activation");
+  }
+  if (state.platform.fixed_schemes) check_fixed_schemes(state.platform_name, state.config);
+  UsedParts used(state.config.layers.size());
+  for (auto& [value, request] : state.requests) resolve_entry(plan, state, request, used);
+  check_rules_used(state, used);
+}
+
+}  // namespace quench
