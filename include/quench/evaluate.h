@@ -12,7 +12,7 @@
 
 namespace quench {
 
-// One image's result: enough to compare two runs image by image and to see how close a call was.
+// One image's result: enough to compare two runs image by image and to see how close a prediction was.
 struct Prediction {
   std::int64_t index = 0;  // in the data set
   std::string name;
@@ -47,8 +47,8 @@ struct EvalResult {
   double perplexity() const;
 };
 
-// Runs the whole data set through the graph as it stands; its first output holds the logits. Of equal logits the one of
-// the lowest class counts as the largest. Data without labels gives predictions alone: two runs can be compared.
+// Runs the whole data set through the graph as is; its first output holds the logits. Of equal logits the one of
+// the lowest class counts as the largest. Data without labels gives only predictions: two runs can be compared.
 EvalResult evaluate(const Graph& graph, const Dataset& data, const EvalOptions& options = {});
 
 struct Interval {
@@ -57,20 +57,20 @@ struct Interval {
 // The 95 % Wilson interval of a proportion.
 Interval wilson_interval(std::int64_t correct, std::int64_t count);
 
-// The paired test of McNemar: only images on which the two runs differ in being right speak.
+// McNemar's paired test: only images that exactly one of the two runs gets right count.
 struct PairedTest {
   std::int64_t images = 0;
   std::int64_t only_first = 0, only_second = 0;  // right in one run alone
   std::int64_t changed = 0;                      // another class predicted, right or wrong
   double p_value = 1.0;                          // exact, two-sided
 };
-// Throws when the two are not of the same images.
+// Throws if the two are not for the same images.
 PairedTest compare_predictions(const std::vector<Prediction>& first, const std::vector<Prediction>& second);
 double mcnemar_p_value(std::int64_t only_first, std::int64_t only_second);
 // The 95 % interval of the first run's accuracy less the second's, image by image (Bonett and Price 2012).
 Interval difference_interval(const PairedTest& test);
 
-// The predictions file (docs/formats.md): text, one line an image.
+// The predictions file (docs/formats.md): text, one line per image.
 void write_predictions(const std::string& path, const std::vector<Prediction>& predictions);
 std::vector<Prediction> read_predictions(const std::string& path);
 

@@ -1,5 +1,5 @@
 // Fake quantizers: what quantization does to a tensor, in float, with a gradient. A FakeQuant is an algorithm
-// (one file each in src/fake_quant/): a function of the tensor and of state that somebody else holds: a node of
+// (one file each in src/fake_quant/): a function of the tensor and of state held elsewhere: by a node of
 // a graph (quench.FakeQuant: its inputs) or a Quantizer.
 #pragma once
 
@@ -54,7 +54,7 @@ struct FakeQuantTensors {
   const at::Tensor& own(std::size_t index) const;
 };
 
-// What one forward is told beside its tensors.
+// What one forward is told besides its tensors.
 struct FakeQuantRun {
   QuantFlags flags;
   Observer* observer = nullptr;

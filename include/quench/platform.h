@@ -34,7 +34,7 @@ using OpChain = std::vector<std::string>;
 
 struct Platform {
   static constexpr const char* kKind = "platform";
-  std::vector<std::string> aliases;  // beside its name; compared without regard to case
+  std::vector<std::string> aliases;  // besides its name; compared ignoring case
   QuantizerDefaults weight, activation;
   std::optional<QuantizerDefaults> bias;  // a bias that is quantized as a tensor of its own (Vitis)
   bool user_schemes = false;              // has no defaults: bits, observer and fake quantizer must be given (academic)
@@ -43,7 +43,7 @@ struct Platform {
   QuantizeBy by = QuantizeBy::kReciprocal;
   bool int32_bias = false;           // the target computes with the bias in int32 at s_x * s_w, and so do we
   std::string requantize = "float";  // the target's integer arithmetic: docs/numerics.md 11
-  BiasCorrection bias_correction = BiasCorrection::kNone;  // where the user does not say; off under parity
+  BiasCorrection bias_correction = BiasCorrection::kNone;  // if the user does not say; off under parity
   bool equalize = false;                                   // the same
   bool smooth = false;                                     // the same
   bool whole_outputs = false;         // what leads straight to an output is observed by min_max; not under parity
@@ -55,7 +55,7 @@ struct Platform {
   void (*annotate)(PlanBuilder& plan) = nullptr;  // asks for quantizers
   void (*refine)(PlanBuilder& plan) = nullptr;    // changes schemes once the user's rules are applied; what it takes
                                                   // from a rule is an error that names the layer
-  // "" when the target can run the entry, else what it cannot do ("per-channel activations").
+  // "" if the target can run the entry, else what it cannot do ("per-channel activations").
   std::string (*refuses)(const PlanEntry& entry, const Node* layer) = nullptr;
 };
 using PlatformRegistry = Registry<Platform>;
@@ -91,9 +91,9 @@ class PlanBuilder {
   const std::vector<Layer>& layers() const { return layers_; }  // in order of the graph
   const Layer& layer_of(const Node& node) const;
   const Layer* producer_of(const Value& value) const;                // null for inputs and constants
-  std::vector<const Layer*> consumers_of(const Value& value) const;  // one entry a layer
+  std::vector<const Layer*> consumers_of(const Value& value) const;  // one entry per layer
 
-  // A float tensor that depends on the data. Constants and what is computed from them, integers and single
+  // A float tensor that depends on the data. Constants, values computed from them, integers and single
   // elements are not activations.
   bool is_activation(const Value& value) const;
   bool is_constant(const Value& value) const;                          // a constant, or computed from constants alone

@@ -20,7 +20,7 @@ class Job {
   at::Tensor like_x(const at::Tensor& other) const;     // other's values as x() lies in memory
   at::Tensor result(const at::Tensor& computed) const;  // lying as the tensor that came
   at::Tensor empty() const;                             // uninitialised, as x() lies
-  at::Tensor sums() const;                              // uninitialised, one a channel
+  at::Tensor sums() const;                              // uninitialised, one per channel
   at::Tensor scale_sums(const at::Tensor& sums) const;  // in the shape of the scale
   at::Tensor zero_sums(const at::Tensor& sums) const;   // in the shape of the zero point
   const Kernels& kernels() const;                       // for the tensor's device

@@ -28,7 +28,7 @@ ExecOptions exec_options(const ProfileOptions& options) {
   return exec;
 }
 
-// Weights quantized once, not once a batch.
+// Weights quantized once, not once per batch.
 Graph with_folded_weights(const Graph& quantized) {
   Graph folded = quantized;
   run_passes(folded, {"fold_weights", "eliminate_dead"});

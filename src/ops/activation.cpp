@@ -35,7 +35,7 @@ std::vector<RtValue> celu(const Node& node, const Inputs& in, ExecContext&) {
   return {at::celu(in[0].tensor(), node.get_float("alpha", 1.0))};
 }
 
-// The slope broadcasts to x; one slope, or one a channel ([C, 1, 1]), is LibTorch's own prelu.
+// The slope broadcasts to x; one slope, or one per channel ([C, 1, 1]), is LibTorch's own prelu.
 std::vector<RtValue> prelu(const Node&, const Inputs& in, ExecContext&) {
   const at::Tensor &x = in[0].tensor(), &slope = in[1].tensor();
   const bool by_channel =

@@ -23,7 +23,7 @@ std::vector<float> floats_of(const at::Tensor& tensor) {
   return {flat.const_data_ptr<float>(), flat.const_data_ptr<float>() + flat.numel()};
 }
 
-// `axis`: of scales that are one a channel; -1 where there may be one only. An absent zero point is 0.
+// `axis`: of scales that are one per channel; -1 where there may be one only. An absent zero point is 0.
 QType type_at(const Node& node, const Inputs& in, std::size_t scale_slot, DType dtype, int axis = -1) {
   QUENCH_CHECK(given(in, scale_slot), node.where(), ": input ", scale_slot, ", a scale, is absent");
   QUENCH_CHECK(dtype == DType::kUint8 || dtype == DType::kInt8, node.where(), ": codes of ", name_of(dtype),
@@ -120,7 +120,7 @@ at::Tensor centred(const Operand& operand, bool transposed) {
   const std::vector<std::int32_t>& zeros = operand.type.params.zero_point;
   at::Tensor zero = at::empty({static_cast<std::int64_t>(zeros.size())}, at::kDouble);
   std::copy(zeros.begin(), zeros.end(), zero.mutable_data_ptr<double>());
-  const at::Tensor steps = transposed ? operand.codes.t() : operand.codes;  // scales are one a column of the product
+  const at::Tensor steps = transposed ? operand.codes.t() : operand.codes;  // scales are one per column of the product
   return steps.to(at::kDouble) - zero.to(steps.device());
 }
 

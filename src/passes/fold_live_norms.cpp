@@ -4,7 +4,7 @@
 //   after:  W * k -> FakeQuant -> conv(b') -> users
 // The weight is the very tensor that NormWeight gives, so that the codes of the same quantizer are those that were
 // trained. Channels whose factor k was too small to divide by (8.2) were trained as W * k_s and are folded with the
-// true k; where their quantizer has a scale a channel, that shrinks with them, which keeps the codes (but for ties).
+// true k; where their quantizer has a scale per channel, that shrinks with them, which keeps the codes (but for ties).
 // They are noted with the layer: metadata "quench.guarded_channels" = "3 17".
 #include <ATen/ATen.h>
 

@@ -41,7 +41,7 @@ Node& add_norm_weight(Graph& graph, const Node& layer, Node& quantizer, const No
   return node;
 }
 
-// `value`, one element a channel, shaped for data of this rank with its channels in dim 1.
+// `value`, one element per channel, shaped for data of this rank with its channels in dim 1.
 Value& per_channel(Graph& graph, Node& before, Value& value, int rank) {
   if (rank == 2) return value;
   std::vector<std::int64_t> shape(static_cast<std::size_t>(rank), 1);

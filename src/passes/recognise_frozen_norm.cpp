@@ -19,7 +19,7 @@ struct Found {
   at::Tensor scale, shift;
 };
 
-// The operand beside `from`, as a vector, where it is a constant with one element a channel: [C, 1, 1] or
+// The operand beside `from`, as a vector, where it is a constant with one element per channel: [C, 1, 1] or
 // [1, C, 1, 1] for an image, [C] or [1, C] for a matrix. Undefined where it is not. What trains is left as it is.
 at::Tensor vector_of(const Node& node, const Value& from, std::int64_t channels, std::int64_t rank) {
   if (node.inputs().size() != 2 || node.input(0) == node.input(1)) return {};

@@ -1,4 +1,4 @@
-// spread_gemm_bias: a constant bias of a Gemm that ONNX would stretch over the channels becomes one number a channel.
+// spread_gemm_bias: a constant bias of a Gemm that ONNX would stretch over the channels becomes one number per channel.
 //   before: Gemm(x, w, b [] or [1] or [1, 1] or [1, N])     after: Gemm(x, w, b [N])
 // A bias is a vector to whoever quantizes or corrects it. For post-training work: what trains keeps its owner's shape,
 // so the pass is not part of preparing for training.

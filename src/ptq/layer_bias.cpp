@@ -59,7 +59,7 @@ std::string why_not(Node& layer) {
   const BiasPlace bias = bias_of(layer);
   if (!bias.value()) return "";
   if (!bias.value()->is_constant()) return "its bias is computed";
-  if (bias.value()->rank() != 1) return "its bias is not one number a channel";
+  if (bias.value()->rank() != 1) return "its bias is not one number per channel";
   return bias.reader != &layer && bias.reader->output().uses().size() > 1 ? "its quantized bias is another's too" : "";
 }
 

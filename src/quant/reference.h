@@ -19,7 +19,7 @@ struct QType {
 // Throws unless every scale is positive and finite: what integers are made of them is undefined otherwise.
 void check_scales(const QParams& params);
 
-// Codes as LibTorch stores them: int8, uint8, int16 or uint16 (narrower integers one code an element),
+// Codes as LibTorch stores them: int8, uint8, int16 or uint16 (narrower integers one code per element),
 // Float8_e4m3fn, Float8_e5m2; log codes in uint8. x is taken as float32, on the CPU. NaN gives the zero
 // point's code, or the format's NaN.
 at::Tensor quantize_reference(const at::Tensor& x, const QType& type, QuantizeBy by = QuantizeBy::kDivision);

@@ -135,7 +135,7 @@ TEST(Prepare, LaysNoPlanOverAModelThatCameQuantized) {
   PrepareOptions options;
   options.plan = QuantPlan();
   EXPECT_EQ(message_of([&] { prepare_by_platform(came_quantized(), "tensorrt", {}, options); }),
-            "the model came quantized (node 'q' (QuantizeLinear)): a plan cannot be laid over its quantizers");
+            "the model came quantized (node 'q' (QuantizeLinear)): a plan cannot be applied on top of its quantizers");
   QuantConfig config;
   config.platform = "tensorrt";
   Graph graph = came_quantized();

@@ -254,7 +254,7 @@ TEST(Quantize, AFileOfSomeoneElseIsKept) {
   const Job job;
   std::filesystem::create_directories(job.path(""));
   std::ofstream(job.path("report.txt")) << "mine";
-  expect_refused(job.calibrated(), "report.txt' is there already");
+  expect_refused(job.calibrated(), "report.txt' already exists");
   EXPECT_EQ(read_text(job.path("report.txt")), "mine");
   ASSERT_EQ(job.calibrated({"--force"}).code, 0);
   EXPECT_NE(read_text(job.path("report.txt")), "mine");

@@ -96,7 +96,7 @@ TEST(ConfigMessages, FilesMadeToHurt) {
   for (int i = 0; i < 20000; ++i) copies += "x, ";
   copies += "x" + std::string(50, ']');
   EXPECT_CONTAINS(refused("a: " + copies), "values, aliases written out");
-  EXPECT_CONTAINS(refused("a: &a [*a]"), "refers to the thing that it is part of");
+  EXPECT_CONTAINS(refused("a: &a [*a]"), "refers to the value it is part of");
   std::string laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 12; ++i) {
     const std::string before = "*a" + std::to_string(i - 1);

@@ -129,7 +129,7 @@ TEST(EmaMseObserver, OnAHistogramForgetsOldBatches) {
   const QParams small = observed("ema_mse", "int4 symmetric tensor", batches, options);
   batches.front() = batches.front() * 3;  // weighs 0.5^29 in the end
   const QParams found = observed("ema_mse", "int4 symmetric tensor", batches, options);
-  // The grid hangs on the whole range, three times as wide: 0.03 of the small one a step.
+  // The grid depends on the whole range, three times as wide: 0.03 of the small one per step.
   EXPECT_NEAR(found.scale[0], small.scale[0], 0.15 * small.scale[0]);
   EXPECT_GT(observed("mse", "int4 symmetric tensor", {batches[0], batches[1]}).scale[0], 1.3 * small.scale[0]);
 }

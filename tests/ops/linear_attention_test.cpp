@@ -47,7 +47,7 @@ TEST(LinearAttention, IsCausalAttentionWithoutSoftmax) {
   EXPECT_LT(distance(results[1].tensor(), at::matmul(heads(t.k, 2).transpose(2, 3), heads(t.v, 2))), 1e-12);
 }
 
-// One run over all tokens, and one a token with the state handed on, come out alike for every rule.
+// One run over all tokens, and one per token with the state handed on, come out alike for every rule.
 TEST(LinearAttention, ContinuesFromAState) {
   const Tensors t;
   for (const std::string rule : {"linear", "gated", "delta", "gated_delta"}) {

@@ -42,7 +42,7 @@ Layout layout_of(DType dtype, std::vector<std::int64_t> dims) {
   return {dtype, std::move(dims), elements, (elements * bits_of(dtype) + 7) / 8};
 }
 
-// int4, uint4, fp4 and int2, uint2: several codes a byte, the first in the lowest bits.
+// int4, uint4, fp4 and int2, uint2: several codes per byte, the first in the lowest bits.
 void unpack(const std::uint8_t* from, const Layout& layout, std::uint8_t* to) {
   const int bits = bits_of(layout.dtype);
   const int per_byte = 8 / bits;

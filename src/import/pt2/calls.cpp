@@ -179,7 +179,7 @@ Value& Pt2Calls::condition(const std::string& name, const Pt2Node& asked_by) {
   QUENCH_CHECK(at != conditions_.end(), "uses the condition '", name, "', which nothing before it gives");
   const Pt2Node& node = *at->second;
   const auto comparison = kComparisons.find(kind_name(node));
-  QUENCH_CHECK(node.target.starts_with("_operator.") && comparison != kComparisons.end(), "hangs on the condition '",
+  QUENCH_CHECK(node.target.starts_with("_operator.") && comparison != kComparisons.end(), "depends on the condition '",
                node.target, "' of sizes, which is not supported");
   AtenCall call = call_of(asked_by, kind_name(node));
   Value& left = call.shape_value({values.number_input(node, 0)});

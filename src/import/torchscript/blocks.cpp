@@ -89,8 +89,8 @@ bool same(const c10::IValue& a, const c10::IValue& b) {
 void check_alike(const jit::Node& node, const at::Tensor& a, const at::Tensor& b) {
   const bool loop = node.kind() == c10::prim::Loop;
   QUENCH_CHECK(a.scalar_type() == b.scalar_type() && a.sizes() == b.sizes(),
-               loop ? "a loop that hangs on data changes the shape or type of a tensor: "
-                    : "the sides of a branch that hangs on data give tensors of different shapes or types: ",
+               loop ? "a loop that depends on data changes the shape or type of a tensor: "
+                    : "the sides of a branch that depends on data give tensors of different shapes or types: ",
                a.toString(), a.sizes(), " and ", b.toString(), b.sizes(), place_in_source(node));
 }
 
@@ -143,7 +143,7 @@ Leaf merge(const jit::Node& node, jit::Node& branch, const Leaf& yes, const Leaf
   if (is_unset(no.value) && !is_tensor(yes.value)) return {yes.value};
   if (same(yes.value, no.value) || (yes.recorded && yes.recorded == no.recorded)) return {yes.value};
   const auto joins = [](const c10::IValue& value) { return is_tensor(value) || is_number(value) || is_unset(value); };
-  QUENCH_CHECK(joins(yes.value) && joins(no.value), "the sides of a branch that hangs on data give a ",
+  QUENCH_CHECK(joins(yes.value) && joins(no.value), "the sides of a branch that depends on data give a ",
                yes.value.tagKind(), " and a ", no.value.tagKind(),
                "; tensors, numbers, tuples of them or the very same thing are wanted", place_in_source(node));
   const c10::IValue &left = is_unset(yes.value) ? no.value : yes.value,
@@ -225,7 +225,7 @@ Turn record_turn(const jit::Node& node, const Stack& inputs, const Leaves& state
 // States that a turn changes must be tensors from the start: numbers become some, what is not set yet zeros. True where
 // one did.
 bool carry_changed(const jit::Node& node, Leaves& states, const Leaves& after) {
-  QUENCH_CHECK(states.size() == after.size(), "a loop that hangs on data changes what one of its variables is made of",
+  QUENCH_CHECK(states.size() == after.size(), "a loop that depends on data changes the parts of one of its variables",
                place_in_source(node));
   bool changed = false;
   for (std::size_t i = 0; i < states.size(); ++i) {
@@ -233,7 +233,7 @@ bool carry_changed(const jit::Node& node, Leaves& states, const Leaves& after) {
     if (state.recorded || is_unset(after[i].value) || same(state.value, after[i].value)) continue;
     const bool starts = is_number(state.value) || is_unset(state.value);
     QUENCH_CHECK(starts && (is_tensor(after[i].value) || is_number(after[i].value)),
-                 "a loop that hangs on data makes a ", after[i].value.tagKind(), " of a ", state.value.tagKind(),
+                 "a loop that depends on data makes a ", after[i].value.tagKind(), " of a ", state.value.tagKind(),
                  "; tensors and numbers are wanted", place_in_source(node));
     const at::Tensor like = tensor_of(after[i].value);
     state.value = is_unset(state.value) ? at::zeros(like.sizes(), like.scalar_type()) : number_tensor(state.value);
@@ -272,7 +272,7 @@ std::vector<c10::IValue> record_if(const jit::Node& node, const at::Tensor& cond
     return run(*node.blocks()[sides[0] ? 0 : 1], {}, BlockRun::kPlain);
   }
   const Leaves yes = sides[0]->in_form_of(sides[1]->results), no = sides[1]->in_form_of(sides[0]->results);
-  QUENCH_CHECK(yes.size() == no.size(), "the sides of a branch that hangs on data give results of different forms",
+  QUENCH_CHECK(yes.size() == no.size(), "the sides of a branch that depends on data give results of different forms",
                place_in_source(node));
   const bool taken = truth_of(condition);
   Leaves results;

@@ -265,7 +265,7 @@ class Interpreter {
     if (!reads_number(node) && node.kind() != c10::aten::equal) return;
     for (const c10::IValue& read : stack)
       QUENCH_CHECK(!written_.hides_data(read),
-                   "a number is read from a tensor that was changed, by what hangs on data, through a view or in a "
+                   "a number is read from a tensor that was changed, by what depends on data, through a view or in a "
                    "branch or loop; make the change out of place",
                    place_in_source(node));
   }

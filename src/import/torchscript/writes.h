@@ -13,7 +13,7 @@ struct IValue;
 
 namespace quench {
 
-// Memory that was written to in a way that hangs on data.
+// Memory that was written to in a way that depends on data.
 class WrittenMemory {
  public:
   WrittenMemory();

@@ -58,7 +58,7 @@ void spread(std::int64_t count, const Body& body) {
   });
 }
 
-using Totals = std::vector<double>;  // two a channel of the view
+using Totals = std::vector<double>;  // two per channel of the view
 
 // Runs: each is cut into chunks of its own.
 template <class Body>

@@ -1,5 +1,5 @@
 // The walk with a result a channel (sums, least and greatest), without atomic operations on floats, so that a run
-// gives the same bits again. Long runs, or runs that are their channel's only one: a team of threads a run, or a
+// gives the same bits again. Long runs, or runs that are their channel's only one: a team of threads per run, or a
 // piece of it. Short runs that come again and again: a thread V places of the row, over a chunk of rows. Where a
 // channel has several parts a second kernel merges them in a fixed order.
 //

@@ -37,7 +37,7 @@ struct StatisticsLoops {
   void (*min_max_runs)(const float* x, std::int64_t runs, std::int64_t length, float* min, float* max);
   // Rows of `width` elements: one result a column.
   void (*min_max_rows)(const float* x, std::int64_t rows, std::int64_t width, float* min, float* max);
-  // Three sums a run: x, x^2, |x|.
+  // Three sums per run: x, x^2, |x|.
   void (*moment_runs)(const float* x, std::int64_t runs, std::int64_t length, double* sums);
   // Those of column k at sums[k], sums[width + k], sums[2 width + k]; zeros on entry.
   void (*moment_rows)(const float* x, std::int64_t rows, std::int64_t width, double* sums);

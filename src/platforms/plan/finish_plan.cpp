@@ -59,7 +59,7 @@ void choose_axis(const Layer& layer, Role role, QSchemeSpec& scheme) {
   if (role == Role::kActivation) scheme.axis = traits.channel_axis;
 }
 
-// One number a channel, added as it is.
+// One number per channel, added as it is.
 bool is_plain_bias(const Node& node, const Value& bias) {
   if (!bias.has_rank() || bias.rank() != 1) return false;
   if (node.op() != "Gemm") return true;

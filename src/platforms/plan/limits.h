@@ -11,7 +11,7 @@ struct Limits {
   std::set<int> weight_bits = {8}, activation_bits = {8};
   bool affine = true;           // zero points other than 0
   bool unsigned_codes = true;   // a target without them has int8 only
-  bool channel_weights = true;  // one scale an output channel; activations have one scale everywhere
+  bool channel_weights = true;  // one scale per output channel; activations have one scale everywhere
   bool any_scale = true;        // else powers of two only
 };
 

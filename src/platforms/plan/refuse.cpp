@@ -27,7 +27,7 @@ std::string refuse_unless_8_bit(const PlanEntry& entry, bool is_signed) {
 
 std::string refuse_unless_per_tensor(const PlanEntry& entry) {
   if (entry.scheme.per_tensor()) return "";
-  return concat("'", entry.scheme.text(), "' ", plural(entry.role), " (it takes one scale a tensor)");
+  return concat("'", entry.scheme.text(), "' ", plural(entry.role), " (it takes one scale per tensor)");
 }
 
 std::string refuse_unless_symmetric(const PlanEntry& entry) {

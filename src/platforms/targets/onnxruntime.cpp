@@ -47,7 +47,7 @@ void annotate(PlanBuilder& plan) {
   share_passed_codes(plan);
 }
 
-// A Gemm with one scale a channel would stay float in the runtime.
+// A Gemm with one scale per channel would stay float in the runtime.
 void refine(PlanBuilder& plan) {
   weigh_squares_for_products(plan);
   for (PlanEntry* entry : plan.entries()) {
