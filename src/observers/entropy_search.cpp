@@ -9,9 +9,9 @@
 namespace quench {
 namespace {
 
-constexpr double kSmall = 1e-4;  // in place of an empty bin, as ncnn
+constexpr double kSmall = 1e-4;  // instead of an empty bin, as in ncnn
 
-constexpr double kEqual = 1e-12;  // divergences are sums of some 1000 terms below 20: nearer ones are equal
+constexpr double kEqual = 1e-12;  // divergences are sums of about 1000 terms below 20: closer ones are equal
 
 double times_log(double share) { return share > 0 ? share * std::log(share) : 0.0; }
 

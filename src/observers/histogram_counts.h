@@ -1,4 +1,4 @@
-// Counts of values in bins, one row a scale, over any number of batches in constant memory: what every histogram of an
+// Counts of values in bins, one row per scale, over any number of batches in constant memory: what each histogram of an
 // observer has, however its bins came about.
 #pragma once
 
@@ -10,7 +10,7 @@ namespace quench {
 class HistogramCounts {
  public:
   virtual ~HistogramCounts() = default;
-  static OptionInfo bins_option() { return {"bins", 2048.0, "bins of the histogram, a scale, at the least"}; }
+  static OptionInfo bins_option() { return {"bins", 2048.0, "bins of the histogram per scale, at least"}; }
 
   // `weight`: what each value counts.
   virtual void add(const at::Tensor& x, const QScheme& scheme, const TensorRange& range, double weight) = 0;
@@ -39,7 +39,7 @@ class HistogramCounts {
   HistogramCounts(const Options& options, bool absolute, int times);
 
   double* own_row(std::size_t entry) { return counts_.data() + entry * static_cast<std::size_t>(bins_); }
-  void allocate(std::size_t rows);  // zeros; throws where it is too much
+  void allocate(std::size_t rows);  // zeros; throws if it is too much
   bool absolute() const { return absolute_; }
   TensorRange of_magnitudes(const TensorRange& range) const;  // as it is, or of |x| where those are counted
 

@@ -12,7 +12,7 @@
 namespace quench {
 namespace {
 
-// at::sigmoid and its like, as evaluations.
+// at::sigmoid and the like, as evaluations.
 template <at::Tensor (*Function)(const at::Tensor&)>
 std::vector<RtValue> unary(const Node&, const Inputs& in, ExecContext&) {
   return {Function(in[0].tensor())};
@@ -95,7 +95,7 @@ std::vector<RtValue> shrink(const Node& node, const Inputs& in, ExecContext&) {
   return {at::where(x < -lambd, x + bias, inner).to(x.scalar_type())};
 }
 
-// Bounds are read as numbers, save where they themselves are trained.
+// Bounds are read as numbers, except where they themselves are trained.
 std::vector<RtValue> clip(const Node&, const Inputs& in, ExecContext&) {
   const at::Tensor& x = in[0].tensor();
   const std::optional<at::Tensor> low = optional_tensor(in, 1), high = optional_tensor(in, 2);

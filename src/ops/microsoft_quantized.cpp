@@ -1,5 +1,5 @@
 // ONNX Runtime's own operators on codes (domain com.microsoft), as its integer kernels compute them: the mlas rule of
-// docs/numerics.md 11. What quantized files of form QOperator are made of, beside ONNX's QLinearConv and QLinearMatMul.
+// docs/numerics.md 11. What quantized files of form QOperator consist of, besides ONNX's QLinearConv and QLinearMatMul.
 #include <ATen/ATen.h>
 
 #include "ops/arguments.h"
@@ -11,7 +11,7 @@
 namespace quench {
 namespace {
 
-// Codes with their scale and zero point, in three slots one behind the other.
+// Codes with their scale and zero point, in three consecutive slots.
 struct Operand {
   at::Tensor codes;
   QType type;
@@ -36,7 +36,7 @@ QType type_at(const Node& node, const Inputs& in, std::size_t scale_slot, DType 
   spec.symmetric = false;
   if (type.params.scale.size() > 1) {
     QUENCH_CHECK(axis >= 0, node.where(), ": input ", scale_slot, " has ", type.params.scale.size(),
-                 " scales, where one is taken");
+                 " scales, where one is expected");
     spec.granularity = Granularity::kChannel;
     spec.axis = axis;
   }
@@ -106,7 +106,7 @@ std::vector<RtValue> qlinear_average_pool(const Node& node, const Inputs& in, Ex
 std::vector<RtValue> qlinear_concat(const Node& node, const Inputs& in, ExecContext&) {
   const Result y = result_at(node, in, 0);
   QUENCH_CHECK(in.size() >= 5 && in.size() % 3 == 2, node.where(), ": ", in.size(),
-               " inputs are no scale, zero point and triples");
+               " inputs are not a scale, a zero point and triples");
   std::vector<Operand> operands;
   for (std::size_t slot = 2; slot < in.size(); slot += 3) operands.push_back(operand_at(node, in, slot));
   std::vector<QTensor> tensors;

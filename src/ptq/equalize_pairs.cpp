@@ -22,7 +22,7 @@ std::string why_fixed(const Node& node) {
   const Value *weight = node.input(1), *bias = node.op() == "MatMul" ? nullptr : node.input(2);
   if (!weight || !weight->is_constant()) return "its weight is computed";
   if (!is_own_constant(*weight)) return "its weight is another's too";
-  if (node.op() == "MatMul") return weight->tensor().dim() == 2 ? "" : "its weight is no matrix";
+  if (node.op() == "MatMul") return weight->tensor().dim() == 2 ? "" : "its weight is not a matrix";
   if (bias && !is_own_constant(*bias)) return "its bias is computed or another's too";
   if (bias && bias->rank() != 1) return "its bias is not one number per channel";
   const bool scaled = node.get_float("alpha", 1) != 1 || node.get_float("beta", 1) != 1;

@@ -80,7 +80,7 @@ std::string describe(const QuantPlan& plan, SmoothSite& site) {
   const Value& x = *site.x;
   for (const Value::Use& use : x.uses()) {
     if (!is_linear(*use.node) || use.node->input(0) != &x)
-      return concat("'", use.node->name(), "' reads it too, which is no layer with a weight of its own");
+      return concat("'", use.node->name(), "' reads it too, which is not a layer with a weight of its own");
     const PlanEntry* weight = plan.find(use.node->input(1)->name());
     if (!weight) return concat("the weight of '", use.node->name(), "' is float");
     site.layers.push_back(use.node);

@@ -25,7 +25,7 @@ struct FloatTrainOptions {
   std::uint64_t seed = 0;        // of order, augmentation and dropout
   int workers = 1;               // decoding threads
   std::string checkpoint;        // safetensors file of the best weights so far; "" writes none
-  std::function<void(const std::string& line)> progress;  // one line an epoch
+  std::function<void(const std::string& line)> progress;  // one line per epoch
 };
 
 struct EpochRecord {

@@ -30,8 +30,8 @@ TEST(ConfigMessages, AWrongTypeIsNamedWithWhatWouldDo) {
   EXPECT_CONTAINS(refused("excluded_ops: {a: 1}"), "'excluded_ops' must be a list of texts, not a map");
   EXPECT_CONTAINS(refused("fuse: [conv1, bn1]"), "'fuse' must be a list of lists of names");
   EXPECT_CONTAINS(refused("model: [a]"), "'model' must be a text, not a list");
-  EXPECT_CONTAINS(refused("input_shape: [1, x]"), "'input_shape': 'x' is no shape such as 1,3,224,224");
-  EXPECT_CONTAINS(refused("input_shape: 1,0"), "'1,0' is no shape");
+  EXPECT_CONTAINS(refused("input_shape: [1, x]"), "'input_shape': 'x' is not a shape such as 1,3,224,224");
+  EXPECT_CONTAINS(refused("input_shape: 1,0"), "'1,0' is not a shape");
   EXPECT_CONTAINS(refused("input_shape: 1,4:flaot"), "flaot");
   EXPECT_CONTAINS(refused("seed: -1"), "'seed' must be a whole number, at least 0, not '-1'");
   EXPECT_CONTAINS(refused("- a\n- b"), "'the config' must be a map, not a list");

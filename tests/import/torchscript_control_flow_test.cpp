@@ -553,7 +553,7 @@ double seconds_to_refuse(const std::string& code, const std::string& part) {
 constexpr double kSeconds = 60;
 
 TEST(TorchScriptControlFlow, ProgramsWithoutEndAreRefused) {
-  const char* const kEndless = "has not come to its end after";
+  const char* const kEndless = "has not finished after";
   const double numbers = seconds_to_refuse(R"(
 def forward(self, x):
   n = 0

@@ -142,7 +142,7 @@ TEST(MseObserver, RefusesWhatMakesNoSense) {
   EXPECT_NE(message_of([] { observer_of("mse", "int8", {{"bins", 1.5}}); }).find("whole number"), std::string::npos);
   EXPECT_NE(message_of([] {
               observer_of("mse", "int8 group:1:1", {{"bins", 65536.0}})->observe(at::zeros({64, 64}));
-            }).find("take fewer bins"),
+            }).find("use fewer bins"),
             std::string::npos);
 }
 

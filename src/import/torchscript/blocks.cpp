@@ -25,7 +25,7 @@ using Leaves = std::vector<Leaf>;
 
 bool is_number(const c10::IValue& value) { return value.isInt() || value.isDouble() || value.isBool(); }
 bool is_tensor(const c10::IValue& value) { return value.isTensor() && value.toTensor().defined(); }
-// What TorchScript gives to a variable that is set on one side only, and is never read from the other.
+// What TorchScript assigns to a variable that is set on one side only and never read after the other.
 bool is_unset(const c10::IValue& value) { return value.tagKind() == "Uninitialized"; }
 
 void add_leaves(const c10::IValue& value, Leaves& leaves) {
@@ -61,7 +61,7 @@ Stack with_leaves(const Stack& shapes, const Leaves& leaves) {
   return result;
 }
 
-// What is not set, in the form of what stands on the other side: tuples are joined element by element.
+// An unset value takes the form of the value on the other side: tuples are joined element by element.
 c10::IValue in_form_of(const c10::IValue& value, const c10::IValue& other) {
   if (!other.isTuple() || !(value.isTuple() || is_unset(value))) return value;
   const auto& others = other.toTupleRef().elements();
@@ -113,7 +113,7 @@ jit::Node& new_node(c10::Symbol kind, const std::vector<jit::Value*>& inputs) {
   return *node;
 }
 
-// What is recorded while it lives goes to the end of the block, and is known in it alone.
+// What is recorded while it lives goes to the end of the block, and is known only there.
 class InBlock {
  public:
   explicit InBlock(jit::Block& block) : at_(&block) {}
@@ -145,7 +145,7 @@ Leaf merge(const jit::Node& node, jit::Node& branch, const Leaf& yes, const Leaf
   const auto joins = [](const c10::IValue& value) { return is_tensor(value) || is_number(value) || is_unset(value); };
   QUENCH_CHECK(joins(yes.value) && joins(no.value), "the sides of a branch that depends on data give a ",
                yes.value.tagKind(), " and a ", no.value.tagKind(),
-               "; tensors, numbers, tuples of them or the very same thing are wanted", place_in_source(node));
+               "; expected tensors, numbers, tuples of them or the very same object", place_in_source(node));
   const c10::IValue &left = is_unset(yes.value) ? no.value : yes.value,
                     &right = is_unset(no.value) ? yes.value : no.value;
   const at::Tensor a = tensor_of(left), b = tensor_of(right);
@@ -186,7 +186,7 @@ bool truth_of(const at::Tensor& condition) {
   return condition.item().toBool();
 }
 
-// One try of a loop, with `states` (all of its leaves) before the first turn.
+// One attempt at a loop, with `states` (all of its leaves) before the first turn.
 struct Turn {
   Leaves states, after;
   Stack results;
@@ -222,7 +222,7 @@ Turn record_turn(const jit::Node& node, const Stack& inputs, const Leaves& state
   return turn;
 }
 
-// States that a turn changes must be tensors from the start: numbers become some, what is not set yet zeros. True where
+// States that a turn changes must be tensors from the start: numbers become tensors, what is not yet set zeros. True if
 // one did.
 bool carry_changed(const jit::Node& node, Leaves& states, const Leaves& after) {
   QUENCH_CHECK(states.size() == after.size(), "a loop that depends on data changes the parts of one of its variables",
@@ -234,7 +234,7 @@ bool carry_changed(const jit::Node& node, Leaves& states, const Leaves& after) {
     const bool starts = is_number(state.value) || is_unset(state.value);
     QUENCH_CHECK(starts && (is_tensor(after[i].value) || is_number(after[i].value)),
                  "a loop that depends on data makes a ", after[i].value.tagKind(), " of a ", state.value.tagKind(),
-                 "; tensors and numbers are wanted", place_in_source(node));
+                 "; expected tensors or numbers", place_in_source(node));
     const at::Tensor like = tensor_of(after[i].value);
     state.value = is_unset(state.value) ? at::zeros(like.sizes(), like.scalar_type()) : number_tensor(state.value);
     state.recorded = jit::tracer::getValueTrace(state.value);

@@ -21,13 +21,13 @@ struct Block;
 
 namespace quench {
 
-// The program has come to a `raise`. A branch that ends in one is none that a graph can take.
+// The program has reached a `raise`. A graph cannot take a branch that ends in one.
 class Raised : public Error {
  public:
   using Error::Error;
 };
 
-// Runs a block of the program. What a recorded one changes outside of it must not be seen afterwards.
+// Runs a block of the program. What a recorded block changes outside itself must not be visible afterwards.
 enum class BlockRun : std::uint8_t { kPlain, kRecorded };
 using RunBlock = std::function<std::vector<c10::IValue>(const torch::jit::Block& block,
                                                         const std::vector<c10::IValue>& inputs, BlockRun run)>;

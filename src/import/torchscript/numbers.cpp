@@ -142,7 +142,7 @@ bool run_equal(Stack& stack) {
   return true;
 }
 
-// A tensor made of a number.
+// A tensor made from a number.
 bool run_tensor(const jit::Node& node, Stack& stack) {
   at::Tensor number = number_tensor(stack.at(0));
   if (node.kind() == c10::prim::NumToTensor) {
@@ -162,7 +162,7 @@ c10::IValue plain_number(const at::Tensor& held) {
   return held.scalar_type() == at::kLong ? c10::IValue(number.toLong()) : c10::IValue(number.toDouble());
 }
 
-// Texts go into errors and warnings, which are left out.
+// Strings go into errors and warnings, which are left out.
 bool only_for_messages(const jit::Node& node) {
   static const std::set<std::string> kKinds = {"aten::format", "aten::str", "aten::percentFormat"};
   static const std::set<std::string> kMessages = {"prim::RaiseException", "aten::warn", "prim::Print", "aten::format",
@@ -181,7 +181,7 @@ bool may_hang_on_data(const jit::Node& node, const c10::Argument& argument) {
   return type.kind() == c10::TypeKind::OptionalType && type.containedTypes().at(0)->kind() == c10::TypeKind::NumberType;
 }
 
-// The tracer takes an argument from there in place of the number, whose type the operator's schema wants.
+// The tracer takes an argument from there instead of the number, whose type the operator's schema requires.
 HandedOver stash(const c10::Argument& argument, const at::Tensor& number) {
   jit::Graph& graph = *jit::tracer::getTracingState()->graph;
   const bool whole = argument.type()->kind() == c10::TypeKind::IntType;
@@ -209,7 +209,7 @@ bool is_data_number(const c10::IValue& value, const c10::Type& type) {
 
 at::Tensor number_tensor(const c10::IValue& number) {
   if (number.isTensor()) return number.toTensor();
-  if (number.isBool()) return at::scalar_tensor(number.toBool() ? 1 : 0, at::kBool);  // LibTorch's schema wants numbers
+  if (number.isBool()) return at::scalar_tensor(number.toBool() ? 1 : 0, at::kBool);  // its schema requires numbers
   const at::Scalar scalar = number.toScalar();
   return at::scalar_tensor(scalar, class_of(scalar.type()));
 }

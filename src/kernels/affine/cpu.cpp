@@ -1,4 +1,4 @@
-// The fast loops of the CPU: pieces of memory given to threads. Which piece is summed with which never depends
+// The fast loops of the CPU: pieces of memory given to threads. Which pieces are summed together never depends
 // on the number of threads, so neither do the results.
 
 #include <algorithm>

@@ -29,7 +29,7 @@ __device__ inline void store(T* to, std::int64_t i, const Pack<T, V>& pack) {
 
 inline bool aligned(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0; }
 
-// What the loops know of a channel.
+// What the loops know about a channel.
 struct Channel : Affine {
   float zero_point;
 };

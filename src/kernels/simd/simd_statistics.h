@@ -35,7 +35,7 @@ struct EdgeSum {
 struct StatisticsLoops {
   // Runs of `length` elements, one behind the other: one result each. A NaN makes both NaN.
   void (*min_max_runs)(const float* x, std::int64_t runs, std::int64_t length, float* min, float* max);
-  // Rows of `width` elements: one result a column.
+  // Rows of `width` elements: one result per column.
   void (*min_max_rows)(const float* x, std::int64_t rows, std::int64_t width, float* min, float* max);
   // Three sums per run: x, x^2, |x|.
   void (*moment_runs)(const float* x, std::int64_t runs, std::int64_t length, double* sums);
