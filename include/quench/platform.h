@@ -60,7 +60,7 @@ struct Platform {
 };
 using PlatformRegistry = Registry<Platform>;
 
-// Conv, ConvTranspose, Gemm and MatMul with BatchNormalization and Relu behind them; BatchNormalization with Relu.
+// Conv, ConvTranspose, Gemm and MatMul followed by BatchNormalization and Relu; BatchNormalization with Relu.
 const std::vector<OpChain>& standard_groups();
 const std::vector<std::string>& standard_weighted();  // Conv, ConvTranspose, Gemm, MatMul
 std::vector<OpChain> groups_of(const Platform& platform, const QuantConfig& config);  // none where they are off

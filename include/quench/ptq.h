@@ -58,7 +58,7 @@ struct SmoothedTensor {
   bool centred = false;       // its channels were shifted, and the biases of its layers took the rest
   std::int64_t outliers = 0;  // channels that are multiplied in float, beside the quantized product
   std::string quantized;      // the value its quantizer now follows: itself, or the result of a Mul on it
-  bool product = false;       // a Mul was put after it, since nothing there could absorb the factors
+  bool product = false;       // a Mul was put after it, since nothing before it could absorb the factors
   // Of the layers that read it: squared error over energy, mean over rows.
   double error_before = 0.0, error_after = 0.0;
   bool changed() const;
@@ -78,8 +78,8 @@ struct SmoothOptions {
 
 // What the graph computes stays the same; what its planned quantizers will see has fewer outliers. For a float graph
 // and its plan, before the quantizers are inserted. Tensors that only linear layers read are smoothed where a norm or a
-// product with a vector behind them takes the factors, or where a product put there pays (the plan's entry then moves
-// behind it); others are named.
+// product with a vector that makes them can absorb the factors, or where adding a product pays (the plan's entry then
+// moves after it); others are named.
 SmoothRecord smooth(Graph& graph, QuantPlan& plan, const Dataset& data, const SmoothOptions& options = {});
 
 struct BiasCorrectionOptions {

@@ -35,7 +35,7 @@ struct QuantizedModel {
   QuantizedModel(QuantizedModel&&) noexcept = default;
   QuantizedModel& operator=(QuantizedModel&&) noexcept = default;
 
-  // The entry of the plan behind a quantizer; null where the plan has none (a model of another tool).
+  // The entry of the plan for a quantizer; null if the plan has none (a model from another tool).
   const PlanEntry* entry_of(const Node& quantizer) const;
 
   std::shared_ptr<ModelObservers> observers;  // between enable_calibration and enable_quantization

@@ -22,7 +22,7 @@ Node* quantizer_behind(const Value& value);                        // the one th
 Node* quantizer_in_front(const Node& reader, int slot);            // the one that made this input; null if none did
 Node* quantizer_of(const Graph& graph, const std::string& value);  // by the name of what it quantizes
 
-// Puts a quantizer behind `value`; all its uses (graph outputs included) read the quantized one from then on. Its
+// Puts a quantizer after `value`; all its uses (graph outputs included) read the quantized one from then on. Its
 // tensors become constants named "<value>.fq.<param>", flagged as parameters where they learn. Throws if the shape
 // of its state is not known from the value's dims.
 Node& insert_fake_quant(Graph& graph, Value& value, const FakeQuantSpec& spec, QuantFlags flags = {});
@@ -30,7 +30,7 @@ Node& insert_fake_quant(Graph& graph, Value& value, const FakeQuantSpec& spec, Q
 // are quantizers.
 Node& insert_bias_quantizer(Graph& graph, Node& layer, int slot, Value& bias, const Node& x, const Node& w,
                             bool quantize);
-// Takes all quantizers out, and what only they used: the float network behind them.
+// Removes all quantizers and what only they used: leaves the float network.
 Graph without_quantizers(const Graph& graph);
 
 // What a quantizer says of itself.

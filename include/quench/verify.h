@@ -22,7 +22,7 @@ struct RuntimeEntry {
   std::string rule;            // how it requantizes: a name of quant/requantize.h
   double bound = 0.0;          // the share of codes that may differ from that rule, each by one
   bool rounds_biases = false;  // float biases go into int32
-  bool fuses_add = false;      // a Conv takes the Add behind it in, and what is between them is not rounded
+  bool fuses_add = false;      // a Conv absorbs the Add after it, and what is between them is not rounded
   OutputBounds outputs = {};
   bool reads_fake_quantize = false;  // OpenVINO's operator
 };

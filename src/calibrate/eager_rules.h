@@ -10,7 +10,7 @@ namespace quench {
 // Throws if a list cannot be fused, or its modules are in the other mode.
 void check_fusible(const std::vector<ModuleInfo>& modules, const std::vector<std::string>& names, bool is_qat);
 
-// The nodes of the module's own graph behind each list; those that `fused` (the same graph, later) no longer has are
+// The nodes of the module's own graph for each list; those that `fused` (the same graph, later) no longer has are
 // left out, as are lists with a single node left.
 std::vector<std::vector<std::string>> fused_nodes(const std::vector<std::vector<std::string>>& lists,
                                                   const std::vector<ModuleInfo>& modules, const Graph& traced,

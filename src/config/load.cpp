@@ -35,7 +35,7 @@ Tree load(const fs::path& path, Chain chain) {
   if (again != chain.end()) {
     std::string circle;
     for (auto at = again; at != chain.end(); ++at) circle += at->filename().string() + " -> ";
-    fail("the configs inherit in a circle: ", circle, real.filename().string());
+    fail("the configs inherit in a cycle: ", circle, real.filename().string());
   }
   QUENCH_CHECK(chain.size() < kLongestChain, "more than ", kLongestChain, " configs inherit from one another");
   chain.push_back(real);

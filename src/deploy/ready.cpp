@@ -38,7 +38,7 @@ void drop_stubs(Graph& graph) {
     }
 }
 
-// A quantizer behind an output y gave it the name y.fq.
+// A quantizer after an output y gave it the name y.fq.
 void restore_output_names(Graph& graph) {
   for (Value* output : graph.outputs()) {
     const Node* node = output->producer();

@@ -15,7 +15,7 @@ bool is_narrow_float(DType dtype);
 // unchanged.
 RtValue in_type_of(const Value& input, const RtValue& value);
 
-// An input of the model, or what the Cast behind one makes of it.
+// An input of the model, or what the Cast after one makes of it.
 bool is_model_input(const Value& value);
 // What is read of an input of the model: itself, and what Casts to other floating-point types make of it.
 std::vector<const Value*> values_of_input(const Value& input);

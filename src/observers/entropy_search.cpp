@@ -28,7 +28,7 @@ EntropySearch::EntropySearch(const double* counts, int bins, int levels)
   }
 }
 
-// Whole bins [first, last), a share of the one before and of the one behind them. A group is at least one bin wide, so
+// Whole bins [first, last), a share of the one before and of the one after them. A group is at least one bin wide, so
 // that a bin belongs to two of them at most, and the last bin kept to the last group alone.
 struct EntropySearch::Group {
   int first, last;

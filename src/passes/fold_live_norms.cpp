@@ -19,7 +19,7 @@
 namespace quench {
 namespace {
 
-// Whether a * x at the scale a * s has the codes of x at s: not where the weight is transformed, or the grid another.
+// Whether a * x at the scale a * s has the codes of x at s: not if the weight is transformed or the grid differs.
 bool follows_its_scale(const FakeQuantSpec& spec) {
   return (spec.algorithm == "fixed" || spec.algorithm == "lsq" || spec.algorithm == "adaround") &&
          spec.scheme.granularity() == Granularity::kChannel && !spec.scheme.power_of_two_scale();
@@ -48,7 +48,7 @@ void mend_guarded(Graph& graph, const LiveNorm& live, const at::Tensor& factors)
   shrink_scales(graph, *live.quantizer, k / k.clamp_min(kLeastNormFactor));
 }
 
-// A constant in the place of `output`, under the name of the constant that it was made from, where that is free now.
+// Replaces `output` by a constant, under the name of the constant it was made from if that is free now.
 void replace_output(Graph& graph, Value& output, Value* source, const at::Tensor& tensor, const std::string& fresh) {
   std::string name = graph.unique_name(fresh);
   if (source && source->is_constant() && source->uses().empty() && !source->is_graph_output()) {

@@ -1,5 +1,5 @@
-// recognise_frozen_norm: a Mul and an Add of constants per channel behind a layer are a BatchNormalization whose
-// statistics were worked into its scale (FrozenBatchNorm, exporters that take it apart). Either alone will do.
+// recognise_frozen_norm: a Mul and an Add of constants per channel after a layer are a BatchNormalization whose
+// statistics were merged into its scale (FrozenBatchNorm, exporters that take it apart). Either alone is enough.
 //   before: conv -> Mul(g) -> Add(b) -> users     after: conv -> BatchNormalization(g, b, mean 0, var 1) -> users
 // With epsilon 0 it computes x * g + b and nothing else. It is frozen, and folds or stays as any other.
 #include <ATen/ATen.h>
@@ -88,6 +88,6 @@ int recognise_frozen_norm(Graph& graph) {
 }  // namespace
 
 QUENCH_REGISTER_PASS("recognise_frozen_norm", recognise_frozen_norm,
-                     "Mul and Add of constants per channel behind a layer become a frozen BatchNormalization")
+                     "Mul and Add of constants per channel after a layer become a frozen BatchNormalization")
 
 }  // namespace quench

@@ -238,7 +238,7 @@ TEST(InsertFakeQuant, LeavesTheGraphAloneWhenItRefuses) {
   Graph graph = quantized(spec_of("fixed", "uint8 symmetric tensor"));
   const std::string before = to_text(graph);
   EXPECT_ERROR(insert_fake_quant(graph, graph.value("relu"), spec_of("fixed", "uint8 symmetric tensor")),
-               "'relu' has a quantizer already");
+               "'relu' already has a quantizer");
   EXPECT_EQ(to_text(graph), before);
 }
 

@@ -50,7 +50,7 @@ void check_key(const Node& node, const std::string& key) {
                ": ncnn takes a name with '_param_' for a weight's");
 }
 
-// Nine digits give a float32 back to the bit. ncnn's own table has a space behind every number.
+// Nine digits give a float32 back to the bit. ncnn's own table has a space after every number.
 std::string numbers_text(const std::vector<float>& numbers) {
   std::string text;
   for (const float number : numbers) text += fmt::format("{:.9g} ", number);

@@ -27,7 +27,7 @@ std::vector<double> clip_values(const StrippedModel& model, const Node& node) {
   return values;
 }
 
-// The mapper puts a Permute behind an Upsample: "<name>_permute_<i>" has the same value.
+// The mapper puts a Permute after an Upsample: "<name>_permute_<i>" has the same value.
 Json layers_of(const StrippedModel& model, const Graph& written) {
   Json layers = Json::object();
   int permutes = 0;

@@ -14,7 +14,7 @@
 namespace quench {
 namespace {
 
-// What quantizes the output of an operator: directly, or behind a Relu or Clip.
+// What quantizes the output of an operator: directly, or after a Relu or Clip.
 struct OutputQuantizer {
   Node* clamp = nullptr;
   Node* quantize = nullptr;
@@ -46,7 +46,7 @@ int code_of(float x, const CodedValue& value) {
   return static_cast<int>(std::clamp(code, static_cast<double>(least), least + 255.0));
 }
 
-// Rounding is monotone: clamping before it, or the codes behind it, is the same.
+// Rounding is monotone: clamping before it, or the codes after it, is the same.
 void clamp_codes(Graph& graph, const OutputQuantizer& output) {
   const Clamp clamp = clamp_of(*output.clamp);
   const int least = output.codes.dtype() == DType::kInt8 ? -128 : 0;

@@ -65,7 +65,7 @@ void quick_gelu(Graph& graph, Node& node) {
   become(graph, node, "Mul", {&x, &gate}, {});
 }
 
-// What FusedConv and FusedGemm may have behind them, with the parameters in the order of the file.
+// What may follow inside FusedConv and FusedGemm, with the parameters in the order of the file.
 Attrs activation_attrs(const std::string& activation, const std::vector<double>& parameters) {
   const auto parameter = [&](std::size_t i) {
     QUENCH_CHECK(i < parameters.size(), "its activation ", activation, " lacks parameter ", i);

@@ -12,7 +12,7 @@ void annotate_eager(PlanBuilder& plan);
 // A backend of torch: uint8 or uint7 activations with a histogram, int8 weights with min_max.
 Platform eager_platform(const std::string& activation, const std::string& weight);
 
-// What torch's kernels cannot run; ConvTranspose with a scale per channel among it.
+// What torch's kernels cannot run, such as ConvTranspose with a scale per channel.
 std::string refuse_eager(const PlanEntry& entry, const Node* layer);
 
 }  // namespace quench

@@ -1,4 +1,4 @@
-// The second half of a plan: who shares with whom, the user's settings, the platform's last word, biases, checks.
+// The second half of a plan: shared scales, the user's settings, the platform's last word, biases, checks.
 #include <algorithm>
 
 #include "platforms/plan/bodies.h"
@@ -33,7 +33,7 @@ void check_fixed_schemes(const std::string& platform, const QuantConfig& config)
   const auto check = [&](const QuantSettings& settings, const std::string& where) {
     QUENCH_CHECK(!changes_scheme(settings), "platform '", platform,
                  "' keeps its schemes and fake quantizers: only the observer may be changed, but the settings of ",
-                 where, " say more");
+                 where, " change more");
   };
   check(config.weight, "the weights");
   check(config.activation, "the activations");
@@ -75,7 +75,7 @@ void PlanBuilder::resolve_shares() {
   const auto leader_of = [&](const PlanEntry& entry) -> const PlanEntry* {
     const PlanEntry* leader = &entry;
     for (std::size_t steps = 0; !leader->shared_with.empty(); ++steps) {
-      QUENCH_CHECK(steps <= requests_.size(), "the values that share a scale with '", entry.value, "' run in a circle");
+      QUENCH_CHECK(steps <= requests_.size(), "the values that share a scale with '", entry.value, "' form a cycle");
       leader = find(graph_.value(leader->shared_with));
       if (!leader) return nullptr;
     }
@@ -161,7 +161,7 @@ void PlanBuilder::check_rules_used(const UsedParts& used) const {
   }
 }
 
-// One constant has one quantizer, so that all layers that read it as their weight must want the same.
+// One constant has one quantizer, so all layers that read it as their weight must agree.
 void PlanBuilder::check_shared_weights() const {
   for (const auto& [value, request] : requests_) {
     if (request.entry.role != Role::kWeight) continue;
@@ -259,8 +259,8 @@ void PlanBuilder::follow_leaders() {
     const PlanEntry leader = *find(graph_.value(entry.shared_with));
     const bool same =
         leader.scheme == entry.scheme && leader.observer == entry.observer && leader.fake_quant == entry.fake_quant;
-    QUENCH_CHECK(same || !request.ruled, "a rule for '", entry.value, "' cannot hold: it has the scale of '",
-                 leader.value, "' (", entry.rule, "); give the rule to the layer that makes '", leader.value,
+    QUENCH_CHECK(same || !request.ruled, "a rule for '", entry.value, "' cannot apply: it has the scale of '",
+                 leader.value, "' (", entry.rule, "); apply the rule to the layer that makes '", leader.value,
                  "' (output:)");
     const std::string name = entry.value, rule = entry.rule;
     entry = leader;

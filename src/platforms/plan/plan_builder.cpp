@@ -41,7 +41,7 @@ bool any_node(const Layer& layer, const std::vector<std::string>& names, Test te
 PlanBuilder::PlanBuilder(const Graph& graph, const std::string& platform, const QuantConfig& config)
     : graph_(graph), platform_name_(platform_name(platform)), platform_(find_platform(platform)), config_(config) {
   QUENCH_CHECK(!config.parity || platform_.has_parity, "platform '", platform_name_,
-               "' re-creates no reference implementation: it takes no 'parity'");
+               "' does not re-create a reference implementation: it takes no 'parity'");
   options_ = config.platform_options.checked(platform_.options, concat("platform '", platform_name_, "'"));
   check_node_names(graph, config);
   layers_ = find_layers(graph, groups_of(platform_, config), config);
@@ -166,7 +166,7 @@ void PlanBuilder::share(const Value& value, const Value& with, const std::string
   if (!layer) return;
   Request& found = request(*layer, value, Role::kActivation, rule);
   if (!found.entry.shared_with.empty() && found.entry.shared_with != with.name()) {
-    // One leader is observed for all that share; two would need the union of what neither sees alone.
+    // One leader is observed for all that share; two leaders would need the union of what each sees.
     found.entry.rule += concat("; not with '", with.name(), "' too: the target requantizes there");
     return;
   }

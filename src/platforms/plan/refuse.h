@@ -1,4 +1,4 @@
-// What integer targets cannot run, in the words that a Platform's `refuses` gives back.
+// What integer targets cannot run, in the words that a Platform's `refuses` returns.
 #pragma once
 
 #include "quench/platform.h"
