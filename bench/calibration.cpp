@@ -1,7 +1,7 @@
 // What calibration costs over float inference, for a zoo model of images (platform tensorrt) or an ONNX file of one
 // (platform onnxruntime, 224 pixels a side); bench/calibration makes the table.
-//   bench_calibration MODEL time ROUNDS            one line an observer: ratio, ns an element, seconds for the scales,
-//                                                  elements an image; one thread, time of the processor
+//   bench_calibration MODEL time ROUNDS            one line per observer: ratio, ns per element, seconds for scales,
+//                                                  elements per image; one thread, time of the processor
 //   bench_calibration MODEL memory WHAT IMAGES     peak memory in MB; WHAT is "float" or an observer
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>

@@ -22,7 +22,7 @@ function(quench_component name)
 endfunction()
 
 # quench_component_test(NAME): all *_test.cpp of tests/NAME as one program (loading LibTorch costs each
-# test process half a second, so there is one a component).
+# test process half a second, so there is one per component).
 function(quench_component_test name)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${name}/*_test.cpp)
   if(NOT sources)

@@ -1,4 +1,4 @@
-// Whether a quantized network still says what its float one says, on a few items of the calibration data: needs no
+// Whether a quantized network still agrees with its float original, on a few items of the calibration data. Needs no
 // labels.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace quench {
 struct AgreementRecord {
   std::int64_t items = 0;
   std::int64_t rows = 0, same = 0;  // rows of scores in the first output, and those with the same largest one
-  double sqnr = 0.0;                // of the first output, in dB; infinite where it is equal
+  double sqnr = 0.0;                // of the first output, in dB; infinite if they are equal
 
   // Even the upper end of the 95 % interval of the share that agrees lies below 3/4; without scores: the error has more
   // than a tenth of the output's power.
@@ -28,7 +28,7 @@ struct AgreementOptions {
   std::string device = "cpu";
 };
 
-// Both graphs as they are to be run. Scores are a floating first output of two dims or more with more than one class
+// Both graphs, ready to run. Scores are a floating first output of two dims or more with more than one class
 // (the last dim).
 AgreementRecord agreement(const Graph& plain, const Graph& quantized, const Dataset& data,
                           const AgreementOptions& options = {});

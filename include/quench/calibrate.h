@@ -1,4 +1,4 @@
-// Calibration: data through a graph whose quantizers observe, then the scales that the observers found.
+// Calibration: runs data through a graph whose quantizers observe, then sets the scales that the observers found.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace quench {
 
 struct CalibrationOptions {
   std::int64_t batch = 0;     // of observers that average over batches; 0: the model's own where it is fixed, else 32
-  std::int64_t batches = 0;   // at most so many of these; 0: all of the data
+  std::int64_t batches = 0;   // at most this many batches; 0: all of the data
   int workers = 1;            // decoding threads
-  bool on_quantized = false;  // later layers see already quantized inputs (mmrazor's loop), else pure float
+  bool on_quantized = false;  // later layers see already quantized inputs (mmrazor's loop), else float ones
   bool skip_broken = false;
   std::string device = "cpu";
-  std::string statistics;  // a folder: what the observers saw is kept there, or taken from there where it fits
+  std::string statistics;  // a folder: what the observers saw is kept there, or taken from there if it fits
   std::function<void(std::int64_t done, std::int64_t total)> progress;
 };
 
@@ -33,18 +33,18 @@ struct QuantizerRecord {
 struct CalibrationRecord {
   std::int64_t images = 0, batches = 0;
   std::int64_t batch = 0;                   // items that went through the network at once
-  bool filled = false;                      // copies of an item, which do not count, fill up the last batch
+  bool filled = false;                      // the last batch is padded with copies of an item, which do not count
   double seconds = 0.0;                     // all of it
   double model_seconds = 0.0;               // inside the model, observers included
   bool reused = false;                      // the statistics came from a folder: no pass over the data
   std::vector<QuantizerRecord> quantizers;  // in order of the graph; those that share are not repeated
   std::vector<std::string> raised;          // weights whose scale was raised so that the int32 bias fits, with channels
   std::vector<std::string> skipped;         // broken items
-  std::vector<std::string> notes;           // what the user should know of the observers
+  std::vector<std::string> notes;           // what the user should know about the observers
 };
 
 // One pass over the data for all activations; weights are observed without data. Leaves every quantizer calibrated,
-// with `quantize` on and `observe` off. Throws where a quantizer saw nothing, naming it.
+// with `quantize` on and `observe` off. Throws if a quantizer saw nothing, naming it.
 CalibrationRecord calibrate(QuantizedModel& model, const Dataset& data, const CalibrationOptions& options = {});
 
 }  // namespace quench

@@ -1,5 +1,5 @@
-// Two runs of one network, output by output: a real runtime beside the simulation, a deployed file beside the model
-// that it was made of.
+// Compares two runs of one network, output by output: a real runtime with the simulation, a deployed file with the
+// model it was made from.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ struct OutputBounds {
   double steps = 24.0;      // of a prediction's farthest element; a change of top-1 must lie within twice that
   double share = 0.01;      // of predictions that may be off by more than `steps`
   double largest = 64.0;    // of any element
-  double accuracy = 0.002;  // by which the share of right predictions may fall, where labels are there
+  double accuracy = 0.002;  // by which the share of right predictions may fall, given labels
 };
 
-// What was found of one output: the runtime's (or a file's) less the simulation's.
+// What was found for one output: the runtime's (or a file's) less the simulation's.
 struct OutputResult {
   std::string name;
   double step = 0.0;  // of its codes; of one that is not quantized, 1/255 of the simulation's range

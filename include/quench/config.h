@@ -15,7 +15,7 @@
 
 namespace quench {
 
-// What reads a key that this version only keeps.
+// The stage that would read a key that this version only keeps.
 enum class JobStage : std::uint8_t { kTrace, kQuantize, kReconstruct, kTrain, kDeploy };
 
 // A key that was understood but whose stage is not built: refuse_unbuilt names it.
@@ -46,28 +46,28 @@ struct DeployConfig {
 
 struct JobConfig {
   int version = 1;
-  std::string layout = "quench";          // which layout was read: quench, mqbench, mmrazor
-  std::string model;                      // file; "" where the config names none
-  std::vector<std::string> input_shapes;  // of the model's inputs, where its file does not say them: "1,3,224,224"
-  QuantConfig quant;                      // platform "" where the config names none
+  std::string layout = "quench";          // the layout that was read: quench, mqbench, mmrazor
+  std::string model;                      // file; "" if the config names none
+  std::vector<std::string> input_shapes;  // of the model's inputs, if its file does not give them: "1,3,224,224"
+  QuantConfig quant;                      // platform "" if the config names none
   JobData data;
   CalibrationOptions calibration;
-  std::int64_t calibration_samples = 0;  // at most so many items of the data for calibration; 0: all
+  std::int64_t calibration_samples = 0;  // at most this many items of the data for calibration; 0: all
   MethodConfig method;
   std::optional<bool> equalize;                   // absent: the platform's default
   std::optional<bool> smooth;                     // the same
   std::optional<BiasCorrection> bias_correction;  // absent: the platform's default
   DeployConfig deploy;
   std::uint64_t seed = 0;
-  std::string output;  // folder; "" where the config names none
+  std::string output;  // folder; "" if the config names none
 
   std::map<std::string, std::string> metadata;  // goes with the model: preserved attributes, leaf modules
   std::vector<KeptKey> kept;
-  std::vector<std::string> notes;  // what was read otherwise than it stands there, and why; to be shown to the user
+  std::vector<std::string> notes;  // what was read differently from what the file says, and why; for the user
 };
 
-// `overrides` are "a.b=c" (of --set or --cfg-options); c is YAML; a number as a key is a place in a list. They are laid
-// over the file, with its _base_, before anything is read.
+// `overrides` are "a.b=c" (of --set or --cfg-options); c is YAML; a number as a key is a place in a list. They are
+// applied to the file, with its _base_, before anything is read.
 JobConfig read_config(const std::string& path, const std::vector<std::string>& overrides = {});
 // The same from a text; `name` is for messages, and _base_ is looked for beside it.
 JobConfig config_from_text(const std::string& text, const std::vector<std::string>& overrides = {},

@@ -25,11 +25,11 @@ class InputValues {
   InputValues(RtValue only);            // NOLINT
   InputValues(NamedValues values);      // NOLINT
 
-  const NamedValues& values() const { return values_; }  // the one without a name under ""
+  const NamedValues& values() const { return values_; }  // the unnamed one is under ""
   bool has_names() const { return !values_.empty() && !values_.contains(""); }
-  const RtValue& only() const;                       // throws where there are several
+  const RtValue& only() const;                       // throws if there are several
   const at::Tensor& tensor() const;                  // of the only one
-  const RtValue& at(const std::string& name) const;  // throws where there is none of this name
+  const RtValue& at(const std::string& name) const;  // throws if none has this name
 
  private:
   NamedValues values_;
@@ -67,7 +67,7 @@ class Dataset {
   virtual Feedback feedback() const { return {}; }
 };
 
-// What the model says of the input that the data is for: the readers resize to it and check against it. -1: not known.
+// What the model says about the input that the data is for: readers resize to it and check against it. -1: not known.
 struct InputHint {
   std::int64_t channels = -1, height = -1, width = -1, length = -1;
   std::vector<std::string> inputs = {};  // the names of all inputs of the model; empty: not known
@@ -83,7 +83,7 @@ struct DatasetSpec {
   bool operator==(const DatasetSpec& other) const = default;
 };
 
-// A bare path of an existing folder means "images:". Throws for what cannot be a spec; the kind and the
+// A bare path of an existing folder means "images:". Throws if the text cannot be a spec; the kind and the
 // options are checked by open_dataset.
 DatasetSpec parse_spec(const std::string& text);
 std::string to_string(const DatasetSpec& spec);  // parse_spec gives the same spec back
@@ -125,7 +125,7 @@ struct Batch {
 };
 
 // A batch as the graph's inputs take it, by name; one value without a name is for the only input. Numbers are cast to
-// the input's type (floats to floats, integers to integers where none changes). Where the graph fixes its batch, the
+// the input's type (floats to floats, integers to integers if no value changes). Where the graph fixes its batch, the
 // last item is repeated up to a multiple of that. An input that has the rank of one item (its first axis is no batch)
 // takes a batch of one. Throws for an input without data and for data without an input, by name.
 NamedValues bind_inputs(const Graph& graph, const Batch& batch);
@@ -134,10 +134,10 @@ struct LoadOptions {
   std::int64_t batch_size = 32;
   bool shuffle = false;
   std::uint64_t seed = 0;    // of the shuffle: same seed, same order, on every machine
-  std::int64_t offset = 0;   // begin with this item of the (shuffled) order: where a resumed run goes on
-  bool drop_last = false;    // leave out a last batch that is not full
+  std::int64_t offset = 0;   // begin with this item of the (shuffled) order: where a resumed run continues
+  bool drop_last = false;    // drop the last batch if it is not full
   int workers = 1;           // decoding threads; 0: in the caller's
-  bool skip_broken = false;  // a broken item is named and left out (its batch is smaller), else it is an error
+  bool skip_broken = false;  // a broken item is reported and left out (its batch is smaller), else it is an error
 };
 
 // The order in which a Loader visits `size` items: 0, 1, 2 ... or a permutation that the seed alone decides.
@@ -148,7 +148,7 @@ class Loader {
  public:
   Loader(const Dataset& dataset, LoadOptions options);
   ~Loader();
-  // Nothing at the end. Throws where an item is broken ("while reading 'NAME'"), and then again on each call.
+  // Nothing at the end. Throws if an item is broken ("while reading 'NAME'"), and then again on each call.
   std::optional<Batch> next();
   std::int64_t size() const;                        // items that it will visit
   const std::vector<std::string>& skipped() const;  // one message per item left out so far

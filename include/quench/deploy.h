@@ -1,5 +1,5 @@
 // Deployment: a calibrated graph becomes the files that its target reads. An exporter makes them, one file each in
-// src/deploy/; which one is the platform's `product`. Nothing is computed anew here: scales go out as they are.
+// src/deploy/; which one is the platform's `product`. Nothing is recomputed here: scales are written unchanged.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ namespace quench {
 struct DeployOptions {
   std::string platform = {};      // "": the plan's; another one must accept the plan
   std::string name = {};          // of the model, N in the names of the files
-  std::int64_t opset = 0;         // of the models; 0: the lowest that serves
+  std::int64_t opset = 0;         // of the models; 0: the lowest that works
   Options exporter = {};          // options of the exporter
-  const Dataset* data = nullptr;  // what is exported is read back and compared with the graph, on its first items;
+  const Dataset* data = nullptr;  // what is exported is read back and compared with the graph on its first items;
                                   // null: on random ones
 };
 
@@ -27,7 +27,7 @@ struct DeployOptions {
 struct DeployFile {
   std::string name;  // "N_qdq.onnx"
   std::string what;  // "QuantizeLinear and DequantizeLinear, opset 13": one line, for people
-  Graph model;       // without nodes and values where it is a text
+  Graph model;       // without nodes and values if it is a text
   std::int64_t opset = 13;
   std::string text;
   bool is_model() const { return text.empty(); }
@@ -36,7 +36,7 @@ struct DeployFile {
 struct Deployment {
   std::string platform;
   std::vector<DeployFile> files;
-  std::vector<std::string> notes;  // what a user should know: what the format could not hold, and what became of it
+  std::vector<std::string> notes;  // for the user: what the format could not hold, and what was done about it
 };
 
 // What an exporter works on.
@@ -51,7 +51,7 @@ struct DeployJob {
   Options options;  // checked
 };
 
-// Of a deployed model's inputs and outputs where the model came in float16 or bfloat16. It computes in float32.
+// Type of a deployed model's inputs and outputs if the model came in float16 or bfloat16. It computes in float32.
 enum class IoTypes : std::uint8_t {
   kModel,    // the model's own, with a Cast at the border
   kFloat32,  // the target's compiler takes nothing else
@@ -62,21 +62,21 @@ struct Exporter {
   void (*write)(const DeployJob& job, Deployment& deployment) = nullptr;
   std::vector<OptionInfo> options = {};
   IoTypes io = IoTypes::kModel;
-  std::string absent = {};  // where there is nothing to write yet: "until ..."
+  std::string absent = {};  // if there is nothing to write yet: "until ..."
 };
 using ExporterRegistry = Registry<Exporter>;
 
-// "" where a platform has files of its own; else why there are none.
+// "" if a platform has files of its own; else why it has none.
 std::string why_no_files(const std::string& platform);
 
-// Throws where the model is not calibrated, holds what no file can say, or the target cannot run it, naming the node;
-// and where a file, read back, is not the model that it was made of.
+// Throws if the model is not calibrated, holds something that no file can express, or the target cannot run it, naming
+// the node; and if a file, read back, is not the model it was made from.
 // Every deployment begins with N.onnx: the graph with its quantizers under the names that vendors' tools read.
 Deployment deploy(const QuantizedModel& model, const DeployOptions& options);
 
 // All files or none: they are written beside and moved into the folder (which is made) at the end, with a list of them.
-// An existing file is an error that names it, unless `force`; then all files of the deployment that was there are gone,
-// and those of others stay.
+// An existing file is an error that names it, unless `force`; then all files of the earlier deployment are removed,
+// and other files stay.
 void write_deployment(const Deployment& deployment, const std::string& folder, bool force = false);
 
 }  // namespace quench

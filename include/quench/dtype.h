@@ -40,7 +40,7 @@ inline constexpr int kDTypeCount = 27;
 
 const char* name_of(DType dtype);                // "float", "int4", "float8e4m3fn": ONNX's names in lower case
 DType dtype_from_name(const std::string& name);  // throws, with the known names
-DType dtype_from_onnx(std::int64_t number);      // throws for a number that is no ONNX type
+DType dtype_from_onnx(std::int64_t number);      // throws for a number that is not an ONNX type
 int bits_of(DType dtype);                        // of one element in a file: 32 for float, 4 for int4; 0 for string
 bool is_floating(DType dtype);                   // fp64 to fp4
 bool is_integer(DType dtype);                    // int64 to int2, signed or not; not bool

@@ -18,7 +18,7 @@
 
 namespace quench {
 
-// QuantStub before, DeQuantStub behind a module of one input and one output.
+// QuantStub before and DeQuantStub after a module with one input and one output.
 template <typename M>
 class QuantWrapper : public torch::nn::Module {
  public:
@@ -34,10 +34,10 @@ class QuantWrapper : public torch::nn::Module {
   std::shared_ptr<DeQuantStub> dequant_;
 };
 
-// Arithmetic between tensors, for code that is to read like PyTorch's: the graph sees at::add and its like as well.
+// Arithmetic between tensors, for code that should read like PyTorch's; at::add and the like work as well.
 class FloatFunctional : public torch::nn::Module {
  public:
-  at::Tensor forward(const at::Tensor& x);  // throws: one of those below is meant
+  at::Tensor forward(const at::Tensor& x);  // throws: call one of those below instead
   at::Tensor add(const at::Tensor& a, const at::Tensor& b);
   at::Tensor mul(const at::Tensor& a, const at::Tensor& b);
   at::Tensor cat(const std::vector<at::Tensor>& tensors, std::int64_t dim = 0);
@@ -46,7 +46,7 @@ class FloatFunctional : public torch::nn::Module {
   at::Tensor mul_scalar(const at::Tensor& a, double b);
 };
 
-// A module with what PyTorch keeps in attributes of it. Copies share the module.
+// A module with what PyTorch keeps in its attributes. Copies share the module.
 class EagerModel {
  public:
   // A shared pointer to a module, or a ModuleHolder; inputs as for from_module.
@@ -75,8 +75,8 @@ class EagerModel {
 };
 
 // Chains of submodules that count as one layer: Conv, ConvTranspose or Linear, then BatchNorm, then ReLU or ReLU6, each
-// step optional; or BatchNorm and ReLU. Where a BatchNorm is among them the module must be in eval mode, or in train
-// mode with `is_qat` (nothing: as the module is). What has the same form elsewhere is fused without being named.
+// step optional; or BatchNorm and ReLU. With a BatchNorm among them the module must be in eval mode, or in train
+// mode with `is_qat` (unset: as the module is). The same chains elsewhere are fused without being named.
 EagerModel fuse_modules(const EagerModel& model, const std::vector<std::vector<std::string>>& lists,
                         std::optional<bool> is_qat = false);
 void fuse_modules_in_place(EagerModel& model, const std::vector<std::vector<std::string>>& lists,
@@ -92,7 +92,7 @@ class PreparedModel {
   at::Tensor forward(const at::Tensor& x);  // of a model with one input and one output
   std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs);
 
-  void finish();  // takes over what was observed; throws where a quantizer saw nothing, naming it
+  void finish();  // takes over what was observed; throws if a quantizer saw nothing, naming it
   bool finished() const;
   const QuantizedModel& model() const;  // to deploy, once finished
   const Graph& graph() const;
@@ -103,7 +103,7 @@ class PreparedModel {
   std::unique_ptr<State> state_;
 };
 
-// Throws for a module that is training, and where nothing has a qconfig.
+// Throws for a module in training mode, and if nothing has a qconfig.
 PreparedModel prepare(const EagerModel& model);
 template <typename M>
 PreparedModel prepare(const M& module, const std::vector<at::Tensor>& example_inputs, const QConfig& qconfig) {
@@ -112,7 +112,7 @@ PreparedModel prepare(const M& module, const std::vector<at::Tensor>& example_in
   return prepare(model);
 }
 
-// Prepares a copy in eval mode, whatever the module is in, lets `run_fn` show it data, and finishes it.
+// Prepares a copy in eval mode, whatever mode the module is in, lets `run_fn` feed it data, and finishes it.
 PreparedModel quantize(const EagerModel& model, const std::function<void(PreparedModel&)>& run_fn);
 
 }  // namespace quench

@@ -1,4 +1,4 @@
-// The exception type of quench. What ends the job throws it; each stage adds a line of context on the way
+// The exception type of quench. Whatever ends the job throws it; each stage adds a line of context on the way
 // up ("at node 'conv1' (Conv)", "while importing resnet18.onnx").
 #pragma once
 
@@ -27,8 +27,8 @@ class Error : public std::exception {
   std::string text_;
 };
 
-// A mistake of quench itself, with the context in which it showed. No Error: who deals with broken input
-// must not take it for one. Nothing throws it but rethrow_with_context.
+// A bug in quench itself, with the context in which it showed. Not an Error: code that handles broken input
+// must not mistake it for one. Only rethrow_with_context throws it.
 class InternalError : public std::exception {
  public:
   explicit InternalError(Error error) : error_(std::move(error)) {}
@@ -52,12 +52,12 @@ template <typename... Parts>
   throw Error(concat(parts...));
 }
 
-// What an exception says, without the C++ stack that LibTorch's errors carry behind it.
+// An exception's message, without the C++ stack that LibTorch's errors append.
 std::string plain_message(const std::exception& error);
 
-// For handlers: throws what is being handled on, with the line added. What can only be a mistake of ours
+// For handlers: rethrows what is being handled, with the line added. What can only be a bug of ours
 // (std::out_of_range and the other std::logic_errors, a bad_variant_access ...) leaves as an InternalError; all else
-// (LibTorch's errors, memory that runs out) can come of a model or its data, and leaves as an Error.
+// (LibTorch's errors, running out of memory) can be caused by a model or its data, and leaves as an Error.
 [[noreturn]] void rethrow_with_context(std::exception& error, const std::string& line);
 
 // Runs `body`; any exception leaves as an Error or an InternalError with the context line added. `describe`

@@ -12,7 +12,7 @@
 
 namespace quench {
 
-// One image's result: enough to compare two runs image by image and to see how close a call was.
+// One image's result: enough to compare two runs image by image and to see how close a prediction was.
 struct Prediction {
   std::int64_t index = 0;  // in the data set
   std::string name;
@@ -47,8 +47,8 @@ struct EvalResult {
   double perplexity() const;
 };
 
-// Runs the whole data set through the graph as it stands; its first output holds the logits. Of equal logits the one of
-// the lowest class counts as the largest. Data without labels gives predictions alone: two runs can be compared.
+// Runs the whole data set through the graph as is; its first output holds the logits. Of equal logits the one of
+// the lowest class counts as the largest. Data without labels gives only predictions: two runs can be compared.
 EvalResult evaluate(const Graph& graph, const Dataset& data, const EvalOptions& options = {});
 
 }  // namespace quench

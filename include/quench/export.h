@@ -1,4 +1,4 @@
-// Graph -> ONNX file: lowered to the requested opset, or refused, naming the operator.
+// Graph -> ONNX file, lowered to the requested opset, or refused, naming the operator.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct ExportOptions {
   std::int64_t external_threshold = 1'500'000'000;  // total bytes of tensors beyond which they go to PATH.data
 };
 
-// Written beside and renamed: a failure leaves no file, nor harms an existing one.
+// Written to a temporary file and renamed: a failure leaves no file and does not harm an existing one.
 void export_onnx(const Graph& graph, const std::string& path, const ExportOptions& options = {});
 std::string export_onnx_bytes(const Graph& graph, const ExportOptions& options = {});
 

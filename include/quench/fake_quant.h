@@ -53,7 +53,7 @@ struct FakeQuantTensors {
   const at::Tensor& own(std::size_t index) const;
 };
 
-// What one forward is told beside its tensors.
+// What one forward is told besides its tensors.
 struct FakeQuantRun {
   QuantFlags flags;
   Observer* observer = nullptr;

@@ -183,7 +183,7 @@ class Graph {
   void set_inputs(Node& node, const std::vector<Value*>& inputs);
   void set_op(Node& node, const std::string& op);
   Value* add_node_output(Node& node, const std::string& name);  // null for the name ""
-  void drop_last_output(Node& node);                            // throws while it is used
+  void drop_last_output(Node& node);                            // throws if it is used
   void replace_uses(Value& from, Value& to);  // graph outputs included; `to`'s own producer keeps `from`
   void add_output(Value& value);
   void set_output(int index, Value& value);
@@ -191,7 +191,7 @@ class Graph {
   void set_tensor(Value& constant, const at::Tensor& tensor);  // keeps the name and the uses
   void set_tensor(Value& constant, const at::Tensor& tensor, DType dtype);
   void rename(Value& value, const std::string& name);
-  void erase(Node& node);    // throws while an output is used, and names the users
+  void erase(Node& node);    // throws if an output is used, and names the users
   void erase(Value& value);  // of an unused input or constant
   void move_before(Node& node, Node& at);
 

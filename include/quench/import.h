@@ -11,15 +11,15 @@ namespace quench {
 
 struct ImportOptions {
   bool allow_unsupported = false;  // keep nodes whose operator has no entry (to look at, not to run)
-  // Element type and numbers of each input, for files that do not say them: TorchScript. Dim 0 may change all the same.
+  // Element type and dims of each input, for files that do not give them: TorchScript. Dim 0 may still vary.
   std::vector<TypeInfo> inputs = {};
 };
 
 // "1,3,224,224" or "1,128:int64" -> a type for `inputs`.
 TypeInfo parse_input_shape(const std::string& text);
 
-// By what the file is, not by its name: ONNX, an archive of torch.export, or TorchScript. Errors carry "while importing
-// PATH".
+// By what the file contains, not by its name: ONNX, a torch.export archive, or TorchScript. Errors carry
+// "while importing PATH".
 Graph import_model(const std::string& path, const ImportOptions& options = {});
 
 Graph import_onnx(const std::string& path, const ImportOptions& options = {});
@@ -29,9 +29,9 @@ Graph import_onnx_bytes(std::string_view bytes, const std::string& folder = "", 
 // An archive of torch.export.save (.pt2). Nodes are named after their modules, sizes stay symbolic.
 Graph import_pt2(const std::string& path, const ImportOptions& options = {});
 
-// A program of torch.jit.save, scripted or traced. It is run, in evaluation mode and a bounded number of steps, to be
-// traced anew; branches and loops that hang on data become If and Loop. PyTorch 2 keeps the shapes of a trace in the
-// file; for others give options.inputs.
+// A program of torch.jit.save, scripted or traced. It is run, in evaluation mode and for a bounded number of steps,
+// to be traced again; branches and loops that depend on data become If and Loop. PyTorch 2 keeps the shapes of a trace
+// in the file; for others give options.inputs.
 Graph import_torchscript(const std::string& path, const ImportOptions& options = {});
 
 }  // namespace quench

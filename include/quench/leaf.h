@@ -14,7 +14,7 @@ class Tensor;
 
 namespace quench {
 
-// `training` is nothing when the function shall run in the mode it is in.
+// `training` is unset when the function should run in the mode it is in.
 using LeafFunction =
     std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>& inputs, std::optional<bool> training)>;
 

@@ -1,4 +1,4 @@
-// Bytes: of a model's weights in float and as a plan stores them, and of what a run of it holds at once.
+// Sizes in bytes: of a model's weights in float and as a plan stores them, and of what a run holds at once.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct WeightSize {
 // `graph` is the float one that the plan is for.
 WeightSize weight_size(const Graph& graph, const QuantPlan& plan);
 
-// What a run at this batch holds at its worst moment, constants not counted: from the shapes, every tensor freed after
-// its last use.
+// What a run at this batch size holds at its peak, constants not counted: from the shapes, with every tensor freed
+// after its last use.
 struct ActivationNeed {
   std::int64_t peak_bytes = 0;
   int unknown = 0;  // values whose shape is not known beforehand: not counted

@@ -1,4 +1,4 @@
-// NumPy's .npy and .npz files. Types that NumPy has not (bfloat16, fp8, int4) are refused on writing,
+// NumPy's .npy and .npz files. Types that NumPy lacks (bfloat16, fp8, int4) are refused on writing,
 // with the type that would do; objects, text and records are refused on reading: no pickle is executed.
 #pragma once
 
@@ -14,7 +14,7 @@ std::map<std::string, RtValue> read_npz(const std::string& path);
 
 enum class NpzCompression : std::uint8_t { kStored, kDeflate };  // numpy.savez, numpy.savez_compressed
 
-// Same arrays, same bytes. Written beside and renamed.
+// Same arrays, same bytes. Written to a temporary file and renamed.
 void write_npz(const std::string& path, const std::map<std::string, RtValue>& arrays,
                NpzCompression compression = NpzCompression::kStored);
 

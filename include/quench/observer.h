@@ -1,5 +1,5 @@
-// Observers: watch a tensor over any number of batches in constant memory, and at the end say with which
-// scales and zero points it is to be quantized. One file each in src/observers/.
+// Observers: watch a tensor over any number of batches in constant memory, and then give the scales and
+// zero points to quantize it with. One file each in src/observers/.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ class Tensor;
 
 namespace quench {
 
-// Least and greatest of a tensor: one pair a scale, in the order of QScheme::scale_shape().
+// Least and greatest of a tensor: one pair per scale, in the order of QScheme::scale_shape().
 struct TensorRange {
   std::vector<float> min, max;
 };
@@ -31,7 +31,7 @@ class Observer {
   // Looks at one batch: detached, taken as float32; an empty tensor is ignored, a NaN or an infinity is an
   // error. The shape may differ from batch to batch where the scales keep theirs.
   void observe(const at::Tensor& x);
-  // From all that was seen; throws where nothing was and something is needed. Computed when asked for, not on
+  // From all that was seen; throws if nothing was and something is needed. Computed when asked for, not on
   // every batch.
   QParams qparams() const;
   bool seen() const { return batches_ > 0; }
@@ -53,9 +53,9 @@ class Observer {
   // Whether the result depends on how the data is cut into batches, and on their order; else on the set of values
   // alone.
   virtual bool by_batch() const { return false; }
-  // Of batches of `of` items only the first `items` count, as the rest only fills up the last one; 0: all of them.
-  // Items lie along the first axis; a tensor whose first axis is no multiple of them is then left out, unless it is all
-  // that there is.
+  // In batches of `of` items only the first `items` count, the rest being padding of the last one; 0: all of them.
+  // Items lie along the first axis; a tensor whose first axis is not a multiple of them is then left out, unless there
+  // is nothing else.
   void count_items(std::int64_t items, std::int64_t of);
 
  protected:

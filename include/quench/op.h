@@ -1,4 +1,4 @@
-// The operator registry: all that other stages may ask about an operator. One entry an ONNX operator
+// The operator registry: all that other stages may ask about an operator. One entry per ONNX operator
 // (opset 21 semantics); several near relatives share a file in src/ops/.
 #pragma once
 
@@ -51,7 +51,7 @@ struct OpTraits {
   std::int64_t (*macs)(const Node&) = nullptr;  // multiply-accumulates for one run, from the static dims; -1 unknown
 };
 
-// What an operator may ask of the run that it is part of.
+// What an operator may ask of the run it is part of.
 class ExecContext {
  public:
   virtual ~ExecContext() = default;
@@ -61,7 +61,7 @@ class ExecContext {
   virtual at::Generator& generator() = 0;         // seeded by the run's options
   // Of this node in this run, for numbers made by Philox.
   virtual RandomKey random_key(const Node&) const { return {}; }
-  // Who watches a quench.FakeQuant that observes; null where nobody was named.
+  // The observer of a quench.FakeQuant that observes; null if none was named.
   virtual Observer* observer(const Node&) const { return nullptr; }
   // What the operator keeps for this node from run to run; empty at first.
   virtual std::any& kept(const Node& node) { return kept_[&node]; }
@@ -88,8 +88,8 @@ class Inputs : public std::vector<RtValue> {
 using Evaluate = std::vector<RtValue> (*)(const Node& node, const Inputs& inputs, ExecContext& context);
 // Fills the outputs' types (and `contents`) from the inputs'. What is not known stays unknown.
 using InferShapes = void (*)(Node& node);
-// Called once an executor, when the node first runs: what it returns (none: keep) is handed to evaluate
-// from then on in place of constant inputs. For weights packed once.
+// Called once per executor, when the node first runs: what it returns (none: keep) is handed to evaluate
+// from then on instead of constant inputs. For weights packed once.
 using Prepare = Inputs (*)(const Node& node, const Inputs& inputs);
 
 struct OpEntry {

@@ -26,11 +26,11 @@ class Options {
   bool has(const std::string& name) const { return values_.contains(name); }
   const std::map<std::string, OptionValue>& values() const { return values_; }
 
-  // All `known` options, the given ones in place of the fallbacks. `owner` ("observer 'mse'") is for messages.
+  // All `known` options, the given ones replacing the fallbacks. `owner` ("observer 'mse'") is for messages.
   // An unknown name, or a word where a number belongs (or the reverse), throws.
   Options checked(const std::vector<OptionInfo>& known, const std::string& owner) const;
 
-  // Of checked options; a name that is not there is a mistake of the caller.
+  // Of checked options; an unknown name is a bug of the caller.
   double number(const std::string& name) const;
   const std::string& word(const std::string& name) const;
   bool flag(const std::string& name) const { return number(name) != 0; }

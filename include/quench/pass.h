@@ -32,7 +32,7 @@ const std::vector<std::string>& cleanup_passes();
 // The fastest float form for this machine's CPU: BatchNorm folded, kernels fused. For running, not for
 // quantizing or exporting.
 const std::vector<std::string>& inference_passes();
-// These passes, without those for the CPU's kernels on another device.
+// These passes, without those for CPU kernels on other devices.
 void optimize_for_running(Graph& graph, const std::string& device);
 
 }  // namespace quench

@@ -36,7 +36,7 @@ struct QuantPlan {
   std::vector<PlanEntry> entries;           // in order of the graph
   std::vector<PlanSkip> skipped;
 
-  const PlanEntry* find(const std::string& value) const;  // null when there is none
+  const PlanEntry* find(const std::string& value) const;  // null if there is none
   int count(Role role) const;                             // entries with a scale of their own or a shared one
 };
 
@@ -44,7 +44,7 @@ struct QuantPlan {
 std::string to_yaml(const QuantPlan& plan);
 QuantPlan plan_from_yaml(const std::string& text, const std::string& name = "");
 
-// One line an edge that differs: "+ value: scheme", "- value", "~ value: what it was -> what it is".
+// One line per edge that differs: "+ value: scheme", "- value", "~ value: what it was -> what it is".
 std::vector<std::string> diff_plans(const QuantPlan& before, const QuantPlan& after);
 // The sentence that `quench inspect --why` prints; throws for a tensor that the plan does not know (with the nearest).
 std::string explain(const QuantPlan& plan, const std::string& value);

@@ -32,7 +32,7 @@ using OpChain = std::vector<std::string>;
 
 struct Platform {
   static constexpr const char* kKind = "platform";
-  std::vector<std::string> aliases;  // beside its name; compared without regard to case
+  std::vector<std::string> aliases;  // besides its name; compared ignoring case
   QuantizerDefaults weight, activation;
   std::optional<QuantizerDefaults> bias;  // a bias that is quantized as a tensor of its own (Vitis)
   bool user_schemes = false;              // has no defaults: bits, observer and fake quantizer must be given (academic)
@@ -41,7 +41,7 @@ struct Platform {
   QuantizeBy by = QuantizeBy::kReciprocal;
   bool int32_bias = false;           // the target computes with the bias in int32 at s_x * s_w, and so do we
   std::string requantize = "float";  // the target's integer arithmetic: docs/numerics.md 11
-  BiasCorrection bias_correction = BiasCorrection::kNone;  // where the user does not say; off under parity
+  BiasCorrection bias_correction = BiasCorrection::kNone;  // if the user does not say; off under parity
   bool equalize = false;                                   // the same
   bool smooth = false;                                     // the same
   bool whole_outputs = false;         // what leads straight to an output is observed by min_max; not under parity
@@ -53,12 +53,12 @@ struct Platform {
   void (*annotate)(PlanBuilder& plan) = nullptr;  // asks for quantizers
   void (*refine)(PlanBuilder& plan) = nullptr;    // changes schemes once the user's rules are applied; what it takes
                                                   // from a rule is an error that names the layer
-  // "" when the target can run the entry, else what it cannot do ("per-channel activations").
+  // "" if the target can run the entry, else what it cannot do ("per-channel activations").
   std::string (*refuses)(const PlanEntry& entry, const Node* layer) = nullptr;
 };
 using PlatformRegistry = Registry<Platform>;
 
-// Conv, ConvTranspose, Gemm and MatMul with BatchNormalization and Relu behind them; BatchNormalization with Relu.
+// Conv, ConvTranspose, Gemm and MatMul followed by BatchNormalization and Relu; BatchNormalization with Relu.
 const std::vector<OpChain>& standard_groups();
 const std::vector<std::string>& standard_weighted();  // Conv, ConvTranspose, Gemm, MatMul
 std::vector<OpChain> groups_of(const Platform& platform, const QuantConfig& config);  // none where they are off

@@ -1,4 +1,4 @@
-// From a float graph to one with quantizers, and the switches of those: the calls that MQBench's users know.
+// From a float graph to one with quantizers, and the switches of those: the calls that MQBench users know.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ enum class NormMode : std::uint8_t {
 
 struct PrepareOptions {
   NormMode norm = NormMode::kFold;
-  std::optional<QuantPlan> plan;  // in place of the platform's own
+  std::optional<QuantPlan> plan;  // instead of the platform's own
 };
 
 // The passes that every platform wants before planning: shapes, constants, dropout and identities gone, BatchNorm
@@ -30,7 +30,7 @@ QuantizedModel prepare(const Graph& graph, const QuantConfig& config, const Prep
 QuantizedModel prepare_by_platform(const Graph& graph, const std::string& platform, QuantConfig config = {},
                                    const PrepareOptions& options = {});
 
-// Puts the quantizers of the plan into a copy of the graph, both flags off. Throws where a value does not exist, naming
+// Puts the quantizers of the plan into a copy of the graph, both flags off. Throws if a value does not exist, naming
 // the entry.
 QuantizedModel insert_quantizers(const Graph& graph, const QuantPlan& plan);
 

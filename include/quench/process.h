@@ -12,8 +12,8 @@ namespace quench {
 bool keep_large_blocks();
 
 // Some virtual machines advertise AMX but hide its tile palette; oneDNN then dies with SIGILL. Where that
-// holds, sets ONEDNN_MAX_CPU_ISA (unless the user set it) and returns the sentence that says so, else "".
-// To be called before the first tensor operation.
+// holds, sets ONEDNN_MAX_CPU_ISA (unless the user set it) and returns a sentence that says so, else "".
+// Call it before the first tensor operation.
 std::string avoid_cpu_quirks();
 
 void set_threads(int count);  // of one operator; 0 leaves LibTorch's choice

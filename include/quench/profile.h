@@ -12,14 +12,14 @@
 
 namespace quench {
 
-// Of a sample of images: what was found, and its standard error (NaN where there was one image alone).
+// Of a sample of images: what was found, and its standard error (NaN with a single image).
 struct Estimate {
   double value = 0.0, error = 0.0;
 };
 
 // docs/numerics.md 13, between what a layer gives in float (x) and quantized (y).
 struct TensorError {
-  Estimate sqnr;     // 10 log10(sum x^2 / sum (x - y)^2) over all images, in dB; infinite where they are equal
+  Estimate sqnr;     // 10 log10(sum x^2 / sum (x - y)^2) over all images, in dB; infinite if they are equal
   Estimate cosine;   // signed, mean over images
   Estimate mse;      // mean over images
   double max = 0.0;  // greatest |x - y|
@@ -32,7 +32,7 @@ struct LayerProfile {
   TensorError cumulative;  // everything up to and including it is
 };
 
-// By what a value was divided, channel by channel (equalization).
+// What a value was divided by, channel by channel (equalization).
 struct ChannelFactors {
   std::vector<double> factors;
   int axis = 1;
@@ -53,7 +53,7 @@ struct ProfileRecord {
   std::vector<LayerProfile> layers;  // in order of the graph; those that a quantizer touches
 };
 
-// One walk over the layers a batch: in float, alone and with all before it quantized. At any time only what a later
+// One walk over the layers per batch: in float, alone and with all before it quantized. At any time only what a later
 // layer reads is kept. `quantized` must be calibrated; with its quantizers taken out it is the float network, unless
 // `reference` (a float graph with the same values, as before equalization and bias correction) is given.
 ProfileRecord profile(const QuantizedModel& quantized, const Dataset& data, const ProfileOptions& options = {},

@@ -18,7 +18,7 @@ struct EqualizedPair {
   double largest_factor = 1.0;  // how far a channel was scaled
   double spread_before = 1,
          spread_after = 1;  // greatest over least channel range of the first weight, geometric mean with the second's
-  std::string clip;         // the ReLU6 between the two; "" where there is none
+  std::string clip;         // the ReLU6 between the two; "" if there is none
   std::int64_t held = 0;    // channels that it cuts on the data, which therefore stay as they were
 
   // What the values from the first layer's output to the second's input were divided by, channel by channel.
@@ -31,7 +31,7 @@ struct EqualizeRecord {
   std::vector<std::string> skipped;  // "conv1: why", for each layer that is not the first of a pair
   int rounds = 0;
   double change = 0.0;  // of what the network computes: the greatest root mean square difference, relative
-  double bound = 0.0;   // what rounding in float32 explains of it; a pair beyond is undone and skipped
+  double bound = 0.0;   // how much of it float32 rounding explains; a pair beyond that is undone and skipped
 };
 
 struct EqualizeOptions {
@@ -57,8 +57,8 @@ struct SmoothedTensor {
   double alpha = 0.0;         // of SmoothQuant; 0: not smoothed, which had the least error
   bool centred = false;       // its channels were shifted, and the biases of its layers took the rest
   std::int64_t outliers = 0;  // channels that are multiplied in float, beside the quantized product
-  std::string quantized;      // the value that its quantizer stands behind now: itself, or what a Mul made of it
-  bool product = false;       // a Mul was put behind it, since nothing there took the factors
+  std::string quantized;      // the value its quantizer now follows: itself, or the result of a Mul on it
+  bool product = false;       // a Mul was put after it, since nothing before it could absorb the factors
   // Of the layers that read it: squared error over energy, mean over rows.
   double error_before = 0.0, error_after = 0.0;
   bool changed() const;
@@ -78,14 +78,14 @@ struct SmoothOptions {
 
 // What the graph computes stays the same; what its planned quantizers will see has fewer outliers. For a float graph
 // and its plan, before the quantizers are inserted. Tensors that only linear layers read are smoothed where a norm or a
-// product with a vector behind them takes the factors, or where a product put there pays (the plan's entry then moves
-// behind it); others are named.
+// product with a vector that makes them can absorb the factors, or where adding a product pays (the plan's entry then
+// moves after it); others are named.
 SmoothRecord smooth(Graph& graph, QuantPlan& plan, const Dataset& data, const SmoothOptions& options = {});
 
 struct BiasCorrectionOptions {
   BiasCorrection kind = BiasCorrection::kFast;
   std::int64_t batch = 0;   // 0: the model's own where it is fixed, else what memory holds
-  std::int64_t images = 0;  // at most so many; 0: all of the data (kFast) or 64 (kSequential, which holds them at once)
+  std::int64_t images = 0;  // at most this many; 0: all of the data (kFast) or 64 (kSequential, which keeps them all)
   int workers = 1;
   bool skip_broken = false;
   std::function<void(std::int64_t done, std::int64_t total)> progress;

@@ -1,4 +1,4 @@
-// QConfig: how a module is to be quantized, as PyTorch's users say it, and to which modules it belongs. Plain values;
+// QConfig: how a module is to be quantized, in PyTorch's terms, and which modules it applies to. Plain values;
 // quench/eager.h has the verbs.
 #pragma once
 

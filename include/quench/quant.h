@@ -14,7 +14,7 @@ enum class Granularity : std::uint8_t { kTensor, kChannel, kGroup, kToken, kBloc
 enum class Role : std::uint8_t { kWeight, kActivation, kBias };
 
 // x/s as a true division (ONNX's QuantizeLinear) or as a product with the float32 reciprocal (torch). The
-// two differ only at ties and near-ties; which one holds is a fact of the platform.
+// two differ only at ties and near-ties; which one applies depends on the platform.
 enum class QuantizeBy : std::uint8_t { kReciprocal, kDivision };
 
 // What a user asks for; QScheme checks it.
@@ -57,10 +57,10 @@ class QScheme {
   int levels() const { return qmax() - qmin() + 1; }
   float largest() const;  // greatest magnitude of a code: qmax, or 448 for e4m3fn
 
-  // The axis for a tensor of this rank, counted from the front; throws where the tensor has no such axis.
+  // The axis for a tensor of this rank, counted from the front; throws if the tensor has no such axis.
   int axis_of(int rank) const;
   // Shape of the scales of a tensor of these sizes: {} per tensor, {C} per channel; per group the sizes with
-  // the axis divided by the group, as ONNX's blocked quantization has it. Throws where the sizes do not fit.
+  // the axis divided by the group, as ONNX's blocked quantization has it. Throws if the sizes do not fit.
   std::vector<std::int64_t> scale_shape(const std::vector<std::int64_t>& sizes) const;
 
   bool operator==(const QScheme&) const = default;
@@ -69,7 +69,7 @@ class QScheme {
   QSchemeSpec spec_;
 };
 
-// One entry a scale, in the order of scale_shape().
+// One entry per scale, in the order of scale_shape().
 struct QParams {
   std::vector<float> scale;
   std::vector<std::int32_t> zero_point;
@@ -77,10 +77,10 @@ struct QParams {
 };
 
 // The one scale rule: docs/numerics.md 3. From observer to training, export and integer execution, every scale that
-// is not learned comes from here. Throws where a range was never observed, is not finite, or has no finite scale.
+// is not learned comes from here. Throws if a range was never observed, is not finite, or has no finite scale.
 QParams qparams_of_range(const QScheme& scheme, const std::vector<float>& min, const std::vector<float>& max);
-// A scale >= 0 that comes from elsewhere (LSQ's rule, a search) under the rest of the rule: the floor, the power of
-// two, then the zero point from `min`.
+// Applies the rest of the rule to a scale >= 0 from elsewhere (LSQ's rule, a search): the floor, the power of two,
+// then the zero point from `min`.
 QParams qparams_of_scale(const QScheme& scheme, const std::vector<float>& scale, const std::vector<float>& min);
 
 const char* name_of(Role role);  // "weight", "activation", "bias"

@@ -12,7 +12,7 @@
 
 namespace quench {
 
-// How the error that quantizing adds to the mean of each layer's output is taken out again (quench/ptq.h).
+// How the error that quantizing adds to the mean of each layer's output is removed (quench/ptq.h).
 enum class BiasCorrection : std::uint8_t {
   kNone,
   kFast,        // each layer's own mean error, from one pass over float activations
@@ -38,7 +38,7 @@ struct QuantSettings {
 // A rule for the layers that match both conditions. Later rules win.
 struct LayerRule {
   std::string match;  // glob over node, module path or output; no wildcard: what is inside too; "=name": that node
-  std::string op;     // operator, or several of which one will do ("Gemm|MatMul"); "" any
+  std::string op;     // operator, or several alternatives ("Gemm|MatMul"); "" any
   bool keep_float = false;   // neither its weight, nor its inputs or its output on its behalf
   QuantSettings weight;      // of its weight
   QuantSettings activation;  // of the tensors that it reads

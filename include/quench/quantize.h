@@ -26,7 +26,7 @@ namespace quench {
 struct StageRecord {
   std::string name;
   double seconds = 0.0;
-  std::int64_t peak_bytes = 0;  // of the whole process while the stage ran; 0 where the system does not say
+  std::int64_t peak_bytes = 0;  // of the whole process while the stage ran; 0 if the system does not tell
 };
 
 // A file that a result came from, so that a record can be checked with sha1sum.
@@ -43,7 +43,7 @@ struct QuantizeRecord {
   std::uint64_t seed = 0;
   std::string device = "cpu";
   std::vector<FileHash> files;    // the model's and the data's, where a command line named them
-  std::optional<QuantPlan> plan;  // as it stands in the model
+  std::optional<QuantPlan> plan;  // as in the model
   std::optional<CalibrationRecord> calibration;
   std::optional<EqualizeRecord> equalized;
   std::optional<SmoothRecord> smoothed;
@@ -52,13 +52,13 @@ struct QuantizeRecord {
   std::optional<EvalResult> float_eval, quantized_eval;
   std::optional<ProfileRecord> profile;
   std::optional<WeightSize> size;
-  std::vector<std::string> notes;     // what was asked for and changed nothing, what was read otherwise
+  std::vector<std::string> notes;     // what was asked for but changed nothing, what was read differently
   std::vector<std::string> warnings;  // what makes the result useless
   std::vector<StageRecord> stages;
 };
 
 struct Quantized {
-  QuantizedModel model;  // stopped before `insert`, its graph is the float one as it stands there
+  QuantizedModel model;  // if stopped before `insert`, its graph is the float one at that point
   QuantizeRecord record;
 };
 
@@ -66,13 +66,13 @@ struct QuantizeData {
   QuantizeData(const Dataset& calib_data) : calib(&calib_data) {}  // NOLINT: one data set is all that is needed
   QuantizeData() = default;
 
-  const Dataset* calib = nullptr;    // null only where the work stops before `calibrate`
+  const Dataset* calib = nullptr;    // null only if the work stops before `calibrate`
   const Dataset* eval = nullptr;     // accuracy in float and quantized is measured on it
   const Dataset* profile = nullptr;  // errors of single layers are measured on it
 };
 
 struct QuantizeOptions {
-  std::optional<QuantPlan> plan;  // in place of the platform's own
+  std::optional<QuantPlan> plan;  // instead of the platform's own
   std::string plan_name;          // of it, for messages
   std::string stop_after;         // the last stage (quantize_stages()); "": all
   std::function<void(const StageRecord& stage, const Graph& graph)> after_stage;
@@ -80,7 +80,7 @@ struct QuantizeOptions {
 };
 
 // What the config leaves open (equalize, smooth, bias_correction) is the platform's. Throws for a graph that is
-// quantized already.
+// already quantized.
 Quantized quantize(const Graph& graph, const QuantizeData& data, const JobConfig& config,
                    const QuantizeOptions& options = {});
 Quantized quantize(const Graph& graph, const QuantizeData& data, const QuantConfig& config,
@@ -91,13 +91,13 @@ Quantized quantize(const std::string& file, const QuantizeData& data, const JobC
 Quantized quantize(const std::string& file, const QuantizeData& data, const QuantConfig& config,
                    const QuantizeOptions& options = {});
 
-// Throws for a model that is quantized already, naming the node; quantize() begins with it.
+// Throws for a model that is already quantized, naming the node; quantize() calls it first.
 void check_is_float(const Graph& graph);
 
 // Equalization, smoothing and bias correction: as the config says, or as its platform does it; off under parity.
 JobConfig with_platform_defaults(JobConfig config);
 
-// In their order; some run only where they are asked for. "import" and "deploy" are the command line's.
+// In order; some run only if asked for. "import" and "deploy" belong to the command line.
 const std::vector<std::string>& quantize_stages();
 
 }  // namespace quench

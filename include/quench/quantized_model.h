@@ -13,9 +13,9 @@ namespace quench {
 enum class ModelStage : std::uint8_t {
   kPrepared,       // quantizers in place, without scales
   kCalibrated,     // every quantizer has a scale
-  kReconstructed,  // and its weights' rounding was learned
+  kReconstructed,  // and the rounding of its weights was learned
   kTrained,        // or all of it was trained
-  kConverted,      // integer operators in place of quantizers
+  kConverted,      // integer operators instead of quantizers
 };
 const char* name_of(ModelStage stage);  // "prepared", "calibrated" ...
 ModelStage model_stage_from_name(const std::string& name);
@@ -35,24 +35,24 @@ struct QuantizedModel {
   QuantizedModel(QuantizedModel&&) noexcept = default;
   QuantizedModel& operator=(QuantizedModel&&) noexcept = default;
 
-  // The entry of the plan behind a quantizer; null where the plan has none (a model of another tool).
+  // The entry of the plan for a quantizer; null if the plan has none (a model from another tool).
   const PlanEntry* entry_of(const Node& quantizer) const;
 
   std::shared_ptr<ModelObservers> observers;  // between enable_calibration and enable_quantization
 };
 
 // Throws unless the model is what `stage` promises: every entry of the plan has its quantizer and no quantizer is
-// without an entry; from kCalibrated on, all have scales. Names what is amiss.
+// without an entry; from kCalibrated on, all have scales. Names what is wrong.
 void verify(const QuantizedModel& model, ModelStage stage);
 // The same for a graph alone: throws for quantizers that were never calibrated, naming them.
 void check_calibrated(const Graph& graph);
 
-// At the border of files plan and stage are texts in the graph's metadata. A graph that has no quantizers yet is float,
-// whatever was planned.
+// In files, plan and stage are texts in the graph's metadata. A graph that has no quantizers yet is float, whatever
+// was planned.
 Graph with_plan_text(const QuantizedModel& model);
 bool holds_plan(const Graph& file);
 void drop_plan_text(Graph& file);  // of a file that has no quantizers any more
-// Throws where the file holds no plan: it was not written by quench.
+// Throws if the file holds no plan: it was not written by quench.
 QuantizedModel quantized_model_of(Graph file);
 
 }  // namespace quench

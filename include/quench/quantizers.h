@@ -1,5 +1,5 @@
 // The quantizers of a graph: nodes that do to a value what a FakeQuant does, and to a bias what an int32 accumulator
-// does. This is the one place that knows how such a node is spelled; others ask.
+// does. Only this file knows how such a node is spelled; others ask it.
 #pragma once
 
 #include <memory>
@@ -18,19 +18,19 @@ bool is_bias_quantizer(const Node* node);  // of a bias in int32
 // In order of the graph; copies, so that the graph may be changed on the way.
 std::vector<Node*> quantizers_of(const Graph& graph);
 std::vector<Node*> bias_quantizers_of(const Graph& graph);
-Node* quantizer_behind(const Value& value);              // the one that quantizes it; null where there is none
-Node* quantizer_in_front(const Node& reader, int slot);  // the one that made this input; null where none did
+Node* quantizer_behind(const Value& value);                        // the one that quantizes it; null if there is none
+Node* quantizer_in_front(const Node& reader, int slot);            // the one that made this input; null if none did
 Node* quantizer_of(const Graph& graph, const std::string& value);  // by the name of what it quantizes
 
-// Puts a quantizer behind `value`; all its uses (graph outputs included) read the quantized one from then on. Its
-// tensors become constants named "<value>.fq.<param>", flagged as parameters where they learn. Throws where the shape
+// Puts a quantizer after `value`; all its uses (graph outputs included) read the quantized one from then on. Its
+// tensors become constants named "<value>.fq.<param>", flagged as parameters where they learn. Throws if the shape
 // of its state is not known from the value's dims.
 Node& insert_fake_quant(Graph& graph, Value& value, const FakeQuantSpec& spec, QuantFlags flags = {});
 // Puts a quantizer between `bias` and the layer's input `slot`: int32 at the product of the scales of x and w, which
 // are quantizers.
 Node& insert_bias_quantizer(Graph& graph, Node& layer, int slot, Value& bias, const Node& x, const Node& w,
                             bool quantize);
-// Takes all quantizers out, and what only they used: the float network behind them.
+// Removes all quantizers and what only they used: leaves the float network.
 Graph without_quantizers(const Graph& graph);
 
 // What a quantizer says of itself.

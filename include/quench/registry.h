@@ -18,7 +18,7 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
 // "unknown KIND 'name'; did you mean 'x'? known: a, b, c"
 [[noreturn]] void fail_unknown_name(const char* kind, const std::string& name, const std::vector<std::string>& known);
 
-// Prints both files and aborts: two entries of one name are a build error that only start-up can see.
+// Prints both files and aborts: two entries with one name are a build error that only shows at start-up.
 [[noreturn]] void abort_duplicate_name(const char* kind, const std::string& name, const char* first,
                                        const char* second);
 

@@ -1,4 +1,4 @@
-// A value at run time: a tensor plus our DType (int4 sits in an int8 tensor, one code an element), or a
+// A value at run time: a tensor plus our DType (int4 sits in an int8 tensor, one code per element), or a
 // sequence of values, or an optional, or nothing (an absent optional input).
 #pragma once
 
@@ -17,7 +17,7 @@ class RtValue {
  public:
   RtValue() = default;                             // nothing: an absent input, an empty optional
   RtValue(const at::Tensor& tensor);               // NOLINT: a tensor is a value; its dtype is the tensor's
-  RtValue(const at::Tensor& tensor, DType dtype);  // for types that LibTorch has not
+  RtValue(const at::Tensor& tensor, DType dtype);  // for types that LibTorch lacks
   // `element` is the type of the elements; an empty sequence has one too.
   static RtValue sequence(std::vector<RtValue> elements, TypeInfo element);
 

@@ -25,7 +25,7 @@ TensorMap read_state_dict(const std::string& path);
 TensorMap read_torch_file(const std::string& path);
 
 TensorMap read_safetensors(const std::string& path);
-// Written beside and renamed. `metadata` goes into the header's "__metadata__".
+// Written to a temporary file and renamed. `metadata` goes into the header's "__metadata__".
 void write_safetensors(const std::string& path, const TensorMap& tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
@@ -40,7 +40,7 @@ struct StateReport {
 
 // Copies the tensors into the module's parameters and buffers of the same names; all or none. A "module."
 // before every name (DataParallel) is dropped. A tensor of another shape is always an error; a missing
-// num_batches_tracked is none (old checkpoints have no such counter).
+// num_batches_tracked is not (old checkpoints have no such counter).
 StateReport load_state(torch::nn::Module& module, const TensorMap& tensors, const StateOptions& options = {});
 
 TensorMap state_of(const torch::nn::Module& module);  // parameters and buffers, shared with the module

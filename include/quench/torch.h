@@ -1,4 +1,4 @@
-// torch::nn::Module in: from_module traces any module of yours into a Graph that shares its parameters
+// torch::nn::Module in: from_module traces any module into a Graph that shares its parameters
 // and buffers, so that training the graph trains the module. With zoo_net.h the only public header that
 // includes LibTorch's.
 //
@@ -40,7 +40,7 @@ using ModuleForward = std::function<std::vector<at::Tensor>(const std::vector<at
 Graph import_module(torch::nn::Module& module, const ModuleForward& forward,
                     const std::vector<at::Tensor>& example_inputs, const ModuleImportOptions& options = {});
 
-// Sets a module's training flag; at its end every submodule gets its own one back.
+// Sets a module's training flag; at its end every submodule gets its own back.
 class TrainingMode {
  public:
   TrainingMode(torch::nn::Module& module, bool training);

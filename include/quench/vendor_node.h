@@ -1,6 +1,6 @@
-// Under which operators of ONNX's own domain an algorithm's quantizers stand in N.onnx, where vendors' tools look for
-// them (MQBench's names), and are read back. Registered under the name of the fake quantizer, from its file; an
-// algorithm that is not there quantizes to a plain grid and stands as "fixed" does.
+// The operators of ONNX's own domain that stand for an algorithm's quantizers in N.onnx, where vendors' tools look for
+// them (MQBench's names), and from which they are read back. Registered under the name of the fake quantizer, from its
+// file; an algorithm that is not registered quantizes to a plain grid and is written as "fixed" is.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Verification: a deployed file run in the real runtime, beside its simulation, on the same data; tensor by tensor
-// where asked. docs/runners.md says what is compared and judged.
+// Verification: runs a deployed file in the real runtime and in simulation on the same data, and compares them; tensor
+// by tensor if asked. docs/runners.md says what is compared and judged.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct RuntimeEntry {
   std::string rule;            // how it requantizes: a name of quant/requantize.h
   double bound = 0.0;          // the share of codes that may differ from that rule, each by one
   bool rounds_biases = false;  // float biases go into int32
-  bool fuses_add = false;      // a Conv takes the Add behind it in, and what is between them is not rounded
+  bool fuses_add = false;      // a Conv absorbs the Add after it, and what is between them is not rounded
   OutputBounds outputs = {};
   bool reads_fake_quantize = false;  // OpenVINO's operator
 };
@@ -31,14 +31,14 @@ using RuntimeRegistry = Registry<RuntimeEntry>;
 // Bounds that are not given are the runtime's.
 struct VerifyOptions {
   std::string runtime = "onnxruntime";
-  std::string runner;           // a command in the place of the runtime's script
+  std::string runner;           // a command to use instead of the runtime's script
   std::string rule;             // "": the runtime's
-  std::string model;            // the calibrated model that the file was made of; "": the one beside it; "none": no
+  std::string model;            // the calibrated model that the file was made from; "": the one beside it; "none": no
                                 // comparison with it
   std::optional<double> bound;  // of local differences, a share of the codes
   std::optional<double> output_mean, output_bound, output_share, output_largest, accuracy_bound;  // as in OutputBounds
   bool layers = false;
-  std::int64_t batch = 0;  // items a call of the runner; 0: as many as keep the files small
+  std::int64_t batch = 0;  // items per call of the runner; 0: as many as keep the files small
   double timeout = 600.0;  // seconds a call of the runner may take
   std::function<void(std::int64_t done, std::int64_t total)> progress;
 };
@@ -77,7 +77,7 @@ struct VerifyResult {
   std::vector<OutputResult> outputs;
   std::string model;                               // the calibrated model that the file was compared with; "": none
   std::int64_t quantizers = 0;                     // of it
-  std::vector<std::string> quantizer_differences;  // what is otherwise in the file, a sentence each
+  std::vector<std::string> quantizer_differences;  // what differs in the file, one sentence each
   std::vector<OutputResult> model_outputs;         // the runtime's less the calibrated model's
   bool layers = false;
   std::vector<TensorResult> tensors;
@@ -95,7 +95,7 @@ struct VerifyResult {
 // of ours only what its list names. A file is itself.
 std::vector<std::string> deployed_files(const std::string& file_or_folder, const std::string& runtime);
 
-// Throws where the file cannot be read, or the runner fails.
+// Throws if the file cannot be read, or the runner fails.
 VerifyResult verify(const std::string& file, const Dataset& data, const VerifyOptions& options);
 
 }  // namespace quench

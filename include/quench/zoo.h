@@ -27,7 +27,7 @@ struct ZooEntry {
   std::shared_ptr<ZooNet> (*make)(const ZooOptions& options) = nullptr;  // gets options without zeros
   std::int64_t num_classes = 1000;
   std::int64_t in_channels = 3;
-  std::int64_t image_size = 224;  // height and width that it is meant for
+  std::int64_t image_size = 224;  // the height and width it is meant for
 };
 using ZooRegistry = Registry<ZooEntry>;
 

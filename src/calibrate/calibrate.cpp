@@ -50,10 +50,10 @@ void quantize_followers(Graph& graph) {
     if (follows(*node)) set_fake_quant_flags(*node, {.quantize = true});
 }
 
-// One batch through the network, seen by the observers: its items, not the copies that fill it up.
+// One batch through the network, seen by the observers: its items, not the copies that pad it.
 using RunBatch = std::function<void(const Fed& batch)>;
 
-// Whether what each observer sees lies item by item along its first axis: then copies that fill up a last slice can be
+// Whether what each observer sees lies item by item along its first axis: then copies that pad the last slice can be
 // left out again, and every item is computed in slices of one size. (A network gives other last bits at other sizes.)
 bool items_lead(const Graph& graph, const Observing& observing) {
   const Dim batch = batch_dim(graph);
@@ -65,7 +65,7 @@ bool items_lead(const Graph& graph, const Observing& observing) {
                      [&](const ObservedQuantizer& one) { return !one.from_data || leads(one.value()); });
 }
 
-// What averages over batches gets those that were asked for; what does not, slices that memory decides.
+// Observers that average over batches get the batches asked for; others get slices sized by memory.
 std::int64_t items_at_once(const Graph& graph, const Observing& observing, const Dataset& data,
                            const CalibrationOptions& options) {
   const std::int64_t asked = choose_batch(graph, &data, options.batch);
@@ -73,7 +73,7 @@ std::int64_t items_at_once(const Graph& graph, const Observing& observing, const
   return slice_size(without_quantizers(graph), data);
 }
 
-// On what the quantizers before have made of the data: the graph itself, node by node.
+// On what the earlier quantizers have made of the data: the graph itself, node by node.
 RunBatch quantized_run(Graph& graph, Observing& observing, const std::string& device) {
   observe_and_quantize(observing);
   quantize_constants(observing);
@@ -110,7 +110,7 @@ void feed(Feed& data, const CalibrationOptions& options, const RunBatch& run, Ca
   QUENCH_CHECK(record.images > 0, "no item of the data could be used (", record.skipped.size(), " broken)");
 }
 
-// What averages over batches depends on their size, which the references have no less of than our default.
+// Averages over batches depend on the batch size; the references use at least our default.
 void note_averages(const Observing& observing, CalibrationRecord& record) {
   const auto& all = observing.quantizers();
   const auto averaging = std::count_if(
@@ -120,7 +120,7 @@ void note_averages(const Observing& observing, CalibrationRecord& record) {
       concat(averaging, " observers average over the batches: ", record.batches, " of ", record.batch, " items"));
   if (record.batch < kDefaultBatch)
     record.notes.push_back(concat("warning: batches of ", record.batch, " are below the reference's ", kDefaultBatch,
-                                  ": averages over them come out narrower, and accuracy may fall"));
+                                  ": averaged ranges come out narrower, and accuracy may drop"));
 }
 
 void observe_data(Graph& graph, Observing& observing, const Dataset& data, const CalibrationOptions& options,
@@ -152,7 +152,7 @@ QuantizerRecord record_of(const ObservedQuantizer& one) {
           one.algorithm->deployed(fake_quant_tensors(*one.node))};
 }
 
-// Gives every quantizer its flags back, unless calibration came to its end.
+// Restores every quantizer's flags unless calibration finished.
 class FlagsKept {
  public:
   explicit FlagsKept(Graph& graph) {

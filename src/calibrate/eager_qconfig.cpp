@@ -24,7 +24,7 @@ QuantSettings settings_of(const QuantizerDefaults& defaults) {
   settings.symmetric = scheme.symmetric;
   settings.narrow = scheme.narrow;
   settings.power_of_two_scale = scheme.power_of_two_scale;
-  settings.granularity = scheme.granularity;  // the axis is the operator's to say
+  settings.granularity = scheme.granularity;  // the operator says which axis
   if (scheme.granularity == Granularity::kGroup) settings.group = scheme.group;
   settings.observer = defaults.observer;
   settings.fake_quant = defaults.fake_quant;
@@ -41,7 +41,7 @@ std::regex regex_of(const Rule& rule) {
   }
 }
 
-// The submodules that a rule means.
+// The submodules that a rule matches.
 std::vector<const ModuleInfo*> modules_of(const Rule& rule, const std::vector<ModuleInfo>& modules) {
   std::vector<const ModuleInfo*> found;
   const std::regex regex = rule.by == By::kRegex ? regex_of(rule) : std::regex();
@@ -63,7 +63,7 @@ class Chooser {
     used_.assign(modules_.size(), false);
   }
 
-  // The last rule that means the layer; null where none does.
+  // The last rule that matches the layer; null if none does.
   const Rule* rule_for(const Layer& layer) {
     const Rule* found = nullptr;
     for (std::size_t i = 0; i < modules_.size(); ++i) {
@@ -77,8 +77,8 @@ class Chooser {
   void check_used() const {
     for (std::size_t i = 0; i < used_.size(); ++i) {
       const std::string& text = mapping_.rules()[i].text;
-      QUENCH_CHECK(used_[i], "the qconfig of '", text, "' belongs to no layer: ",
-                   modules_[i].empty() ? "no submodule, type or node is called so"
+      QUENCH_CHECK(used_[i], "the qconfig of '", text, "' matches no layer: ",
+                   modules_[i].empty() ? "no submodule, type or node has that name"
                                        : "modules without parameters have no name in the graph; name the node instead "
                                          "(\"conv2.add\"), or its operator as a type");
     }
@@ -148,8 +148,8 @@ QConfigMapping& QConfigMapping::add(By by, const std::string& text, std::optiona
     same->qconfig = std::move(qconfig);
     return *this;
   }
-  // The last rule that means a layer is its own: a submodule's name is longer than that of the module around it, and of
-  // regexes torch takes the first.
+  // The last rule that matches a layer is its own: a submodule's name is longer than that of the module around it, and
+  // of regexes torch takes the first.
   const auto comes_later = [&](const Rule& rule) {
     if (rule.by != by) return rule.by > by;
     return by == By::kRegex || (by == By::kName && rule.text.size() > text.size());
@@ -162,7 +162,7 @@ std::string backend_of(const QConfigMapping& mapping) {
   if (mapping.global()) return mapping.global()->backend;
   for (const Rule& rule : mapping.rules())
     if (rule.qconfig) return rule.qconfig->backend;
-  fail("nothing of the model has a qconfig: qconfig.set_global(get_default_qconfig(\"fbgemm\")) gives it one");
+  fail("nothing in the model has a qconfig: qconfig.set_global(get_default_qconfig(\"fbgemm\")) sets one");
 }
 
 void apply_mapping(const QConfigMapping& mapping, const std::vector<ModuleInfo>& modules, const Graph& graph,

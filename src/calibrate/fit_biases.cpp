@@ -14,7 +14,7 @@ std::vector<float> floats_of(const at::Tensor& tensor) {
   return {flat.const_data_ptr<float>(), flat.const_data_ptr<float>() + flat.numel()};
 }
 
-// The quantizer that holds this scale, and is no other's follower.
+// The quantizer that owns this scale and follows no other.
 const Node* quantizer_with(const Graph& graph, const Value* scale) {
   for (const Node* node : quantizers_of(graph))
     if (node->input(1) == scale && !follows(*node)) return node;
@@ -28,7 +28,7 @@ std::string channels_text(const RaisedScales& raised) {
   return channels;
 }
 
-// The plan says so too: who reads it must not wonder where a scale came from.
+// The plan says so too, so that its readers need not wonder where a scale came from.
 void note_in_plan(QuantPlan& plan, const std::string& weight, const std::string& what) {
   const std::string note = "raised so that the int32 bias fits";
   for (PlanEntry& entry : plan.entries)

@@ -9,7 +9,7 @@
 namespace quench {
 
 // Raises the scales of weights whose layer's bias would need more than 2^30 steps of s_x * s_w, in the constants of
-// the calibrated graph. One line a weight that changed, with its channels.
+// the calibrated graph. One line per weight that changed, with its channels.
 std::vector<std::string> fit_biases(QuantizedModel& model);
 
 }  // namespace quench

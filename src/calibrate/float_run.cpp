@@ -10,7 +10,7 @@
 namespace quench {
 namespace {
 
-// As outputs of the graph the observed values keep their names, and no fusion swallows one.
+// As graph outputs the observed values keep their names, and no fusion swallows them.
 void show(Graph& graph, const std::set<std::string>& names) {
   graph.clear_outputs();
   for (const std::string& name : names)

@@ -1,4 +1,4 @@
-// The float network behind a graph with quantizers, in its fastest form, with the observed values in sight: what
+// The float network behind a graph with quantizers, in its fastest form, with the observed values exposed: what
 // calibration on float activations runs. Costs no more than inference without quantizers.
 #pragma once
 
@@ -18,7 +18,7 @@ class FloatRun {
 
  private:
   Graph graph_;
-  std::vector<std::string> tips_;  // the observed values that no other one comes after: with them all are computed
+  std::vector<std::string> tips_;  // the last observed values: computing them computes all
   std::unique_ptr<Executor> executor_;
 };
 

@@ -38,7 +38,7 @@ bool has_seen(const Observer& observer) {
   return observer.seen() || !ObserverRegistry::instance().get(observer.kind()).needs_data;
 }
 
-// A search costs up to 50 ms a quantizer: each is one thread's work.
+// A search costs up to 50 ms per quantizer: each is one thread's work.
 std::vector<QParams> all_qparams(const std::vector<ObservedQuantizer>& quantizers) {
   std::vector<QParams> found(quantizers.size());
   in_parallel(static_cast<std::int64_t>(found.size()), 1, [&](std::int64_t first, std::int64_t last) {
@@ -49,7 +49,7 @@ std::vector<QParams> all_qparams(const std::vector<ObservedQuantizer>& quantizer
   return found;
 }
 
-// It came with its scale (a file of Q/DQ nodes) and names no observer that could find another.
+// It came with its scale (a file of Q/DQ nodes) and names no observer to find another.
 bool keeps_its_scale(const Node& node) { return is_calibrated(node) && !names_observer(node); }
 
 // Its constants are those of a quantizer that leads.
@@ -112,7 +112,7 @@ void Observing::take_over(Graph& graph) {
   std::string blind;
   for (const ObservedQuantizer& one : quantizers_)
     if (!has_seen(*one.observer)) blind += concat(blind.empty() ? "'" : ", '", one.value().name(), "'");
-  QUENCH_CHECK(blind.empty(), "nothing was observed of ", blind,
+  QUENCH_CHECK(blind.empty(), "nothing was observed for ", blind,
                ": no data reached these quantizers, so they have no scale");
   const std::vector<QParams> found = all_qparams(quantizers_);
   for (std::size_t i = 0; i < found.size(); ++i)

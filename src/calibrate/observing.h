@@ -1,6 +1,6 @@
-// The observers of a graph's quantizers, between two moments: they are made (each quantizer that leads gets the
-// observer that its node names), somebody lets them see data, they are taken over into the quantizers' constants.
-// calibrate() feeds them from a data set; a program with a loop of its own attaches an Executor.
+// The observers of a graph's quantizers, from creation (each leading quantizer gets the observer that its node names),
+// through seeing data, to writing what they found into the quantizers' constants.
+// calibrate() feeds them from a data set; a program with its own loop attaches an Executor.
 #pragma once
 
 #include <memory>
@@ -34,12 +34,12 @@ class Observing {
   void observe_constants(const Graph& graph);
   // From now on the quantizers of the executor's graph (this one, or a copy) that observe show it to us.
   void attach(Executor& executor);
-  // Of batches of `of` items only the first `items` count (Observer::count_items).
+  // In batches of `of` items only the first `items` count (Observer::count_items).
   void count_items(std::int64_t items, std::int64_t of) const;
   // Whether what they find depends on how the data is cut into batches.
   bool by_batch() const;
   // All of them are calibrated afterwards: constants hold what the observers found, `quantize` is on, `observe` off.
-  // Throws and changes nothing where one saw nothing, naming all such.
+  // If any saw nothing, throws, naming them all, and changes nothing.
   void take_over(Graph& graph);
 
   const std::vector<ObservedQuantizer>& quantizers() const { return quantizers_; }  // in order of the graph

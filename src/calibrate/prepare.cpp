@@ -33,7 +33,7 @@ std::vector<std::string> fusing_passes(const QuantConfig& config, NormMode norm)
   return passes;
 }
 
-// The first node that quantizes already; null where there is none.
+// The first node that already quantizes; null if there is none.
 const Node* own_quantizer(const Graph& graph) {
   for (const auto& node : graph.nodes())
     if (node->op() == "QuantizeLinear" || node->op() == "DequantizeLinear" || is_quantizer(node.get()))
@@ -58,10 +58,10 @@ QuantPlan plan_of_its_own(const Graph& graph, const QuantConfig& config) {
   return plan;
 }
 
-// A model that came quantized keeps its quantizers and what they hold; the platform adds none.
+// A model that is already quantized keeps its quantizers and their state; the platform adds none.
 QuantizedModel prepare_quantized(const Graph& graph, const QuantConfig& config, const PrepareOptions& options) {
-  QUENCH_CHECK(!options.plan, "the model came quantized (", own_quantizer(graph)->where(),
-               "): a plan cannot be laid over its quantizers");
+  QUENCH_CHECK(!options.plan, "the model is already quantized (", own_quantizer(graph)->where(),
+               "): a plan cannot be applied on top of its quantizers");
   Graph result(graph);
   run_passes(result, {"infer_shapes", "fold_constants", "eliminate_dropout", "eliminate_identity", "qdq_to_fake_quant",
                       "eliminate_dead", "infer_shapes"});
@@ -78,7 +78,7 @@ QuantizedModel prepare_quantized(const Graph& graph, const QuantConfig& config, 
 
 void fuse_for_quantizing(Graph& graph, const QuantConfig& config, NormMode norm) {
   if (const Node* node = own_quantizer(graph))
-    fail("the model came quantized (", node->where(), "): there is nothing to plan; prepare() takes it as it is");
+    fail("the model is already quantized (", node->where(), "): there is nothing to plan; prepare() takes it as is");
   with_context([] { return "while fusing"; }, [&] { run_passes(graph, fusing_passes(config, norm)); });
 }
 

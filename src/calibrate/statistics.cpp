@@ -46,7 +46,7 @@ std::string item_text(const Dataset& data, std::int64_t index) {
   }
 }
 
-// Of every item, of what all share, and of what is fed back: a set that differs in one of them is another.
+// Over every item, the shared inputs and the feedback: a set that differs in any of them is a different set.
 std::string data_text(const Dataset& data) {
   std::vector<std::string> items(static_cast<std::size_t>(data.size()));
   in_parallel(data.size(), 1, [&](std::int64_t first, std::int64_t last) {
@@ -60,7 +60,7 @@ std::string data_text(const Dataset& data) {
   return text;
 }
 
-// Graph and weights (by checksum), but for what quantizing added.
+// Graph and weights (by checksum), except for what quantizing added.
 std::string model_text(const Graph& graph) {
   Graph plain = without_quantizers(graph);
   plain.metadata.clear();
@@ -88,7 +88,7 @@ std::string grouping_text(const QScheme& scheme) {
   return concat("axis ", scheme.axis(), " group ", scheme.group());
 }
 
-// DoReFa and its like show their observer something else than the value.
+// DoReFa and the like show their observer something other than the value.
 std::string transform_text(const FakeQuant& algorithm) {
   const at::Tensor probe = at::zeros({1});
   return algorithm.transform(probe).is_same(probe) ? "" : ", for " + algorithm.spec().algorithm;
@@ -104,7 +104,7 @@ std::string statistic_text(const Observer& observer) {
   const bool is_grid = kind == "percentile" || (kind == "mse" && options.word("on") == "histogram") ||
                        (kind == "histogram" && !observer.by_batch());
   if (is_grid) return "grid" + bins();
-  // The batches' ranges are averaged: nothing of the scheme is in it but which elements belong together.
+  // The batches' ranges are averaged: of the scheme, only which elements belong together matters.
   if (kind == "ema_min_max" || kind == "ema_quantile") return kind + options_text(options) + ", " + grouping;
   return kind + options_text(options) + ", " + observer.scheme().text();  // it may search on the scheme's own grid
 }
@@ -127,7 +127,7 @@ std::string statistic_of(const ObservedQuantizer& quantizer) {
 
 KeptStatistics::KeptStatistics(const Graph& graph, const Dataset& data, const CalibrationOptions& options) {
   QUENCH_CHECK(!options.on_quantized,
-               "statistics are kept of float activations only: what quantized ones are depends on every quantizer; "
+               "statistics are kept for float activations only: quantized ones depend on every quantizer; "
                "leave out either 'statistics' or 'on_quantized'");
   const std::int64_t batch = choose_batch(graph, &data, options.batch);
   const std::string key = concat(model_text(graph), "\n", data_text(data), "\n", batch, " ", options.batches);
@@ -142,7 +142,7 @@ bool KeptStatistics::load(const Observing& observing, CalibrationRecord& record)
   };
   const auto& quantizers = observing.quantizers();
   if (!std::all_of(quantizers.begin(), quantizers.end(), is_kept)) return false;
-  with_context([&] { return concat("in the statistics '", path_, "' (remove the file to observe anew)"); },
+  with_context([&] { return concat("in the statistics '", path_, "' (remove the file to observe again)"); },
                [&] {
                  const auto run = all.find(kRun);
                  QUENCH_CHECK(run != all.end() && run->second.numel() == 2 && run->second.scalar_type() == at::kLong,

@@ -1,5 +1,5 @@
 // What observers saw, kept in a folder: trying another observer, or other bits, then needs no new pass over the data
-// where the statistic is the same (docs/formats.md). One safetensors file for each model, data and batching.
+// if the statistic is the same (docs/formats.md). One safetensors file for each model, data and batching.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace quench {
 
 class KeptStatistics {
  public:
-  // The data counts as the same where name and content of every item are.
+  // The data counts as the same if the name and content of every item are.
   KeptStatistics(const Graph& graph, const Dataset& data, const CalibrationOptions& options);
 
-  // Where there is a statistic for every observer that sees data: true, they are as after that pass, and the record
-  // says how much it was. Else nothing changes.
+  // If there is a statistic for every observer that sees data: true, they are as after that pass, and the record
+  // says how much data it was. Else nothing changes.
   bool load(const Observing& observing, CalibrationRecord& record) const;
-  // Beside what is already kept.
+  // In addition to what is already kept.
   void save(const Observing& observing, const CalibrationRecord& record) const;
 
   const std::string& path() const { return path_; }

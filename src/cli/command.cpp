@@ -10,7 +10,7 @@
 namespace quench {
 
 void add_common_options(CLI::App& app, CommonOptions& common) {
-  app.add_flag("--json", common.json, "print one JSON object on stdout, and nothing else there");
+  app.add_flag("--json", common.json, "print one JSON object on stdout, and nothing else");
   app.add_flag("--quiet", common.quiet, "no progress on stderr");
   app.add_option("--threads", common.threads, "threads of one operator (default: LibTorch's choice)")
       ->type_name("N")

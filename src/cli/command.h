@@ -1,4 +1,4 @@
-// A sub-command: one file that adds its options to the parser and says what to do. All take --json (one
+// A sub-command: one file that adds its options to the parser and defines its action. All take --json (one
 // object on stdout), --quiet and --threads.
 #pragma once
 
@@ -27,10 +27,10 @@ struct CommandLine {
   CommonOptions common;
   std::string cpu_note;          // what avoid_cpu_quirks said
   std::function<void()> action;  // set by the sub-command that was called
-  int exit_code = 0;             // what an action that ended without an error leaves the program with
+  int exit_code = 0;             // exit code after an action that ended without an error
 };
 
-// --json, --quiet and --threads: on the program and on each command, so that they may stand on either side.
+// --json, --quiet and --threads: on the program and on each command, so that they may go on either side.
 void add_common_options(CLI::App& app, CommonOptions& common);
 // Makes the sub-command with the common options on it.
 CLI::App& add_command(CLI::App& app, CommandLine& command_line, const std::string& name, const std::string& summary);

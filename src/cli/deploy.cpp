@@ -1,4 +1,4 @@
-// quench deploy: the files of a calibrated model's target.
+// quench deploy: writes the files for a calibrated model's target.
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <filesystem>
@@ -74,20 +74,19 @@ void add_deploy(CLI::App& app, CommandLine& command_line) {
   command.alias("export");  // mmrazor's
   command.add_option("model", arguments->model, "the calibrated model (.quench.onnx)")->required();
   command.add_option("-o,--output", arguments->output, "the folder for the files")->type_name("DIR")->required();
-  command.add_option("--platform", arguments->platform, "another target than the plan's, where it can run the plan")
+  command.add_option("--platform", arguments->platform, "a target other than the plan's, if it can run the plan")
       ->type_name("NAME");
-  command.add_option("--name", arguments->name, "of the files (default: the model file's)")->type_name("NAME");
-  command.add_option("--opset", arguments->opset, "of the models (default: the lowest that serves)")
+  command.add_option("--name", arguments->name, "name of the files (default: the model file's)")->type_name("NAME");
+  command.add_option("--opset", arguments->opset, "opset of the models (default: the lowest that works)")
       ->type_name("N")
       ->check(CLI::Range(11, 28));
   command.add_option("--option", arguments->options, "an option of the exporter ('quench list exporters'); repeatable")
       ->type_name("NAME=VALUE");
   command
       .add_option("--data", arguments->data,
-                  "on whose first items the exported files are compared with the model (default: random ones)")
+                  "compare the exported files with the model on the first items of this data (default: random inputs)")
       ->type_name("SPEC");
-  command.add_flag("--force", arguments->force,
-                   "replace files that are there, and take away those of an earlier deployment");
+  command.add_flag("--force", arguments->force, "replace existing files, and remove those of an earlier deployment");
   command.callback([&command_line, arguments] {
     command_line.action = [&command_line, arguments] { deploy_model(*arguments, command_line.common); };
   });

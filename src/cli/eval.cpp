@@ -55,15 +55,15 @@ void check_options(const Arguments& options) {
   QUENCH_CHECK(options.eval.workers >= 0, "the number of workers must be 0 or more, not ", options.eval.workers);
 }
 
-// Data without labels needs another run to be compared with: the float network's inside a quantized model, or an
-// earlier one. Or what the model says is kept for later.
+// Data without labels needs another run to compare with: that of the float network inside a quantized model, or an
+// earlier one. Or the predictions are kept for later.
 void check_task(const Arguments& options, const Graph& graph, Task task) {
   QUENCH_CHECK(task != Task::kNextToken || (options.predictions.empty() && options.against.empty()),
                "--predictions and --against are for images");
   const bool compared = has_quantizers(graph) || !options.against.empty() || !options.predictions.empty();
   QUENCH_CHECK(task != Task::kNone || compared,
                "the data has no labels, and the model is not quantized: there is nothing to score against "
-               "(--predictions keeps what it says, --against compares with an earlier run)");
+               "(--predictions saves its output, --against compares with an earlier run)");
 }
 
 EvalResult evaluate_graph(const Arguments& options, Graph graph, const Dataset& data, const CommonOptions& common) {
@@ -127,15 +127,15 @@ void add_eval(CLI::App& app, CommandLine& command_line) {
   command.add_option("--limit", options->limit, "only the first N items")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 30));
-  command.add_option("--workers", options->eval.workers, "decoding threads (default: 1; 0: none of their own)")
+  command.add_option("--workers", options->eval.workers, "decoding threads (default: 1; 0: decode in the main thread)")
       ->type_name("N")
       ->check(CLI::Range(0, 256));
-  command.add_flag("--skip-broken", options->eval.skip_broken, "name broken items and leave them out");
-  command.add_option("--predictions", options->predictions, "keep the result of each image (docs/formats.md)")
+  command.add_flag("--skip-broken", options->eval.skip_broken, "report broken items and skip them");
+  command.add_option("--predictions", options->predictions, "write the result for each image (docs/formats.md)")
       ->type_name("FILE");
-  command.add_option("--against", options->against, "a predictions file of an earlier run: a paired test with it")
+  command.add_option("--against", options->against, "a predictions file of an earlier run, for a paired test")
       ->type_name("FILE");
-  command.add_flag("--no-optimize", options->plain, "the graph as it is, without the inference passes");
+  command.add_flag("--no-optimize", options->plain, "run the graph as is, without the inference passes");
   add_input_shape_option(command, options->import);
   add_device_option(command, options->device);
   command.callback([&command_line, options] {

@@ -15,7 +15,7 @@ std::string joined(const std::vector<std::string>& items) {
   return text.empty() ? "none" : text;
 }
 
-// What libgomp was told of waiting at barriers (cli/yielding_threads.cpp).
+// What libgomp was told about waiting at barriers (cli/yielding_threads.cpp).
 std::string waiting() {
   std::string text;
   for (const char* name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"})

@@ -1,4 +1,4 @@
-// A model as the commands want it: imported, and cleaned up where all of it is known.
+// A model as the commands want it: imported, and cleaned up if all of its operators are known.
 #pragma once
 
 #include <map>
@@ -15,14 +15,14 @@ class App;
 
 namespace quench {
 
-// Where a file does not say the shapes of its inputs: --input-shape 1,3,224,224 or 1,128:int64, one an input.
+// For files that do not give the shapes of their inputs: --input-shape 1,3,224,224 or 1,128:int64, one per input.
 void add_input_shape_option(CLI::App& command, ImportOptions& options);
 
 // Imported and run through cleanup_passes().
 Graph load_model(const std::string& path, const ImportOptions& options = {});
 
-// As load_model, but operators that are not supported are kept. `unsupported` counts them; where there is
-// one, or with `raw`, the cleanup is left out.
+// As load_model, but operators that are not supported are kept. `unsupported` counts them; if there is
+// one, or with `raw`, the cleanup is skipped.
 struct LoadedModel {
   Graph graph;
   std::map<std::string, int> unsupported;
@@ -30,7 +30,7 @@ struct LoadedModel {
 };
 LoadedModel load_model_to_look_at(const std::string& path, bool raw, ImportOptions options = {});
 
-// The data of a spec as the graph's input wants it; the first `limit` items alone where that is not 0.
+// The data of a spec as the graph's input wants it; only the first `limit` items if that is not 0.
 std::unique_ptr<Dataset> open_data(const std::string& spec, std::int64_t limit, const Graph& graph);
 
 }  // namespace quench

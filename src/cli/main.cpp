@@ -1,4 +1,4 @@
-// The program `quench`. Exit codes: 0 done, 1 the user's to mend, 2 ours, 3 a check failed, 130 interrupted.
+// The program `quench`. Exit codes: 0 done, 1 an error the user can fix, 2 our bug, 3 a check failed, 130 interrupted.
 #include <CLI/CLI.hpp>
 #include <iostream>
 
@@ -61,7 +61,7 @@ int run_program(int argc, char** argv) {
   command_line.cpu_note = avoid_cpu_quirks();
   keep_large_blocks();
   end_cleanly_on_interrupt();
-  CLI::App app("quench: looks at, runs, evaluates, quantizes, deploys and verifies neural networks", "quench");
+  CLI::App app("quench: inspect, run, evaluate, quantize, deploy and verify neural networks", "quench");
   add_commands(app, command_line);
   try {
     if (!parse(app, argc, argv)) return kDone;

@@ -20,7 +20,8 @@ struct Arguments {
 };
 
 void print_diff(const Arguments& options, bool json) {
-  QUENCH_CHECK(options.model.empty() && options.output.empty(), "--diff compares two plans: it takes no model, no -o");
+  QUENCH_CHECK(options.model.empty() && options.output.empty(),
+               "--diff compares two plans: it takes neither a model nor -o");
   const std::vector<std::string> lines = diff_plans(read_plan_of(options.diff[0]), read_plan_of(options.diff[1]));
   if (json) {
     print_json({{"differences", lines}});
@@ -53,8 +54,8 @@ void add_plan(CLI::App& app, CommandLine& command_line) {
   command.add_option("model", options->model, "the float model file (.onnx, .pt2, .pt)");
   add_quant_options(command, options->quant);
   add_input_shape_option(command, options->import);
-  command.add_option("-o,--output", options->output, "where the plan goes (YAML; default: printed)")->type_name("FILE");
-  command.add_option("--diff", options->diff, "two plans, or models that hold one: what differs")
+  command.add_option("-o,--output", options->output, "file for the plan (YAML; default: print it)")->type_name("FILE");
+  command.add_option("--diff", options->diff, "show how two plans, or models that hold one, differ")
       ->type_name("A B")
       ->expected(2);
   command.callback([&command_line, options] {

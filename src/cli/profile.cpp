@@ -57,10 +57,11 @@ void add_profile(CLI::App& app, CommandLine& command_line) {
       .add_option("--batch", options->profile.batch, "images at a time (default: by memory, or what the model fixes)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
-  command.add_option("--workers", options->profile.workers, "decoding threads (default: 1; 0: none of their own)")
+  command
+      .add_option("--workers", options->profile.workers, "decoding threads (default: 1; 0: decode in the main thread)")
       ->type_name("N")
       ->check(CLI::Range(0, 256));
-  command.add_flag("--skip-broken", options->profile.skip_broken, "leave broken items out");
+  command.add_flag("--skip-broken", options->profile.skip_broken, "skip broken items");
   add_device_option(command, options->device);
   command.callback([&command_line, options] {
     command_line.action = [&command_line, options] { run_profile(*options, command_line.common); };

@@ -20,10 +20,10 @@ void add_quant_options(CLI::App& command, QuantArguments& arguments) {
   command
       .add_option("--config", arguments.config, "YAML or JSON (docs/config.md); MQBench's and mmrazor's are read too")
       ->type_name("FILE");
-  command.add_option("--set", arguments.set, "one setting over the config: a.b=c; repeatable")
+  command.add_option("--set", arguments.set, "override one setting of the config: a.b=c; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  command.add_option("--cfg-options", arguments.cfg_options, "the same, several at once, as mmrazor has it")
+  command.add_option("--cfg-options", arguments.cfg_options, "the same, several at once, as in mmrazor")
       ->type_name("KEY=VALUE ...");
   command.add_flag("--parity", arguments.parity, "exactly as the platform's reference implementation does it");
 }

@@ -21,7 +21,7 @@ struct QuantArguments {
 };
 
 void add_quant_options(CLI::App& command, QuantArguments& arguments);
-// The config file, with --set laid over it, then the other options. The platform is checked where it is named.
+// The config file, overridden by --set, then by the other options. The platform is checked if it is named.
 JobConfig job_of(const QuantArguments& arguments);
 // Of a job that must name a platform.
 QuantConfig quant_config_of(const QuantArguments& arguments);

@@ -91,7 +91,7 @@ void print_need(const QuantizeRecord& record, const Graph& graph, std::int64_t b
   std::cout << "\nnothing was written (--dry-run)\n";
 }
 
-// What a target's exporter refuses is no reason to lose the model: the report says that there are no files, and why.
+// A refusal by the target's exporter is no reason to lose the model: the report says that there are no files, and why.
 std::optional<Deployment> deploy_graph(const QuantizeJob& job, const Dataset& data, const QuantizedModel& model,
                                        QuantizeRecord& record, std::exception_ptr& wrong) {
   const DeployConfig& config = job.config.deploy;
@@ -104,15 +104,14 @@ std::optional<Deployment> deploy_graph(const QuantizeJob& job, const Dataset& da
   } catch (const Error& error) {
     record.notes.push_back("not deployed: " + error.message());
     return std::nullopt;
-  } catch (const InternalError& error) {  // an export that does not compute what it should: ours, said at the end
+  } catch (const InternalError& error) {  // an export that computes the wrong thing: our bug, reported at the end
     record.notes.push_back("not deployed: " + error.error().message());
     wrong = std::current_exception();
     return std::nullopt;
   }
 }
 
-// The plan as it fits the float model: what smoothing moved is back where it was. That is the one to edit and feed
-// back.
+// The plan as it fits the float model: what smoothing moved is back in place. That is the one to edit and feed back.
 QuantPlan plan_of_float_model(const QuantizeRecord& record) {
   QuantPlan plan = *record.plan;
   if (!record.smoothed) return plan;
@@ -127,7 +126,7 @@ QuantPlan plan_of_float_model(const QuantizeRecord& record) {
   return plan;
 }
 
-// All of it or nothing: what an earlier run left in the folder is gone then.
+// All of it or nothing: what an earlier run left in the folder is then gone.
 void write_results(const QuantizeJob& job, const Quantized& result, const std::optional<Deployment>& files) {
   OutputFolder folder(job.config.output);
   const QuantizeRecord& record = result.record;
@@ -218,7 +217,7 @@ void run_job(const QuantizeJob& job, const CommonOptions& common) {
   record.stages.insert(record.stages.begin(), stages.records().front());
   if (stages.records().size() > 1) record.stages.push_back(stages.records().back());
   write_results(job, result, files);
-  // One that the config names is the user's.
+  // A deployment that the config names is the user's.
   if (files && !job.config.deploy.folder.empty()) write_deployment(*files, job.deploy_folder(), job.force);
   if (wrong) std::rethrow_exception(wrong);
   QUENCH_CHECK(files || !must_deploy, record.notes.back(), " (the calibrated model was written: ", job.model_file(),

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 namespace quench {
 namespace {
 
-// Whether the stage comes to its turn.
+// Whether the stage is reached.
 bool reaches(const QuantizeJob& job, const std::string& stage) {
   if (job.dry_run) return false;
   return job.stop_after.empty() || !comes_after(stage, job.stop_after);
@@ -50,7 +50,7 @@ void take_plan(const std::string& file, QuantizeJob& job) {
   platform = of_plan;
 }
 
-// A folder that does not exist yet is made only when there is something to put into it.
+// A folder that does not exist yet is created only when there is something to put into it.
 void check_output(const QuantizeJob& job) {
   fs::path folder = job.config.output;
   while (!fs::exists(folder) && folder.has_parent_path() && folder != folder.parent_path())
@@ -65,7 +65,7 @@ void check_output(const QuantizeJob& job) {
     check_free(job.config.output, file, job.force);
 }
 
-// N.onnx is a product too: it must not take the place of the float model.
+// N.onnx is a product too: it must not replace the float model.
 void check_model_is_kept(const QuantizeJob& job) {
   const fs::path product = fs::path(job.deploy_folder()) / (job.deploy_name() + ".onnx");
   std::error_code absent;
@@ -74,7 +74,7 @@ void check_model_is_kept(const QuantizeJob& job) {
                "--no-deploy");
 }
 
-// What the config says of deployment, before the work: options of the exporter, files that are in the way.
+// Checks what the config says about deployment before the work: exporter options, files that are in the way.
 void check_deploy(const QuantizeJob& job) {
   check_model_is_kept(job);
   if (!job.deploy_configured() || job.config.quant.platform.empty()) return;
@@ -85,15 +85,14 @@ void check_deploy(const QuantizeJob& job) {
                                      concat("exporter '", product, "'"));
   const fs::path first = fs::path(job.deploy_folder()) / (job.deploy_name() + ".onnx");
   QUENCH_CHECK(job.config.deploy.folder.empty() || job.force || !fs::exists(first), "'", first.string(),
-               "' is there already; it is replaced with --force only");
+               "' already exists; --force replaces it");
 }
 
 void check_stages(const QuantizeJob& job) {
   for (const std::string& stage : {job.stop_after, job.dump_after})
     if (!stage.empty()) check_stage(stage);
   QUENCH_CHECK(!job.dry_run || job.stop_after.empty() || !comes_after("plan", job.stop_after),
-               "--dry-run prints the plan, but --stop-after ", job.stop_after,
-               " ends before it: leave one of them out");
+               "--dry-run prints the plan, but --stop-after ", job.stop_after, " ends before it: omit one of them");
 }
 
 std::string stage_list() {
@@ -129,16 +128,18 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
       ->type_name("SPEC");
   command.add_option("-o,--output", arguments.output, "the folder for model, plan, record and report")
       ->type_name("FOLDER");
-  command.add_option("--plan", arguments.plan, "an edited plan in place of the platform's own ('quench plan')")
+  command.add_option("--plan", arguments.plan, "an edited plan to use instead of the platform's own ('quench plan')")
       ->type_name("FILE");
   command.add_flag("--equalize", arguments.equalize, "cross-layer equalization before quantizing");
   command.add_option("--bias-correction", arguments.bias_correction, "none, fast or sequential")->type_name("HOW");
   command.add_option("--statistics", arguments.statistics, "a folder that keeps what the observers saw")
       ->type_name("FOLDER");
-  command.add_option("--seed", arguments.seed, "of all random numbers (default: 0)")->type_name("N")->check(is_count);
+  command.add_option("--seed", arguments.seed, "seed of all random numbers (default: 0)")
+      ->type_name("N")
+      ->check(is_count);
   command
       .add_option("--batch", arguments.batch,
-                  "images at a time in evaluation, and of observers that average over batches (default: 32, or what "
+                  "images at a time in evaluation, and for observers that average over batches (default: 32, or what "
                   "the model fixes)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
@@ -146,15 +147,17 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
       ->type_name("N")
       ->check(CLI::Range(0, 256));
   command
-      .add_option("--profile", arguments.profile_images, "images for the errors of single layers (default: 8; 0: none)")
+      .add_option("--profile", arguments.profile_images,
+                  "images for measuring the errors of single layers (default: 8; 0: none)")
       ->type_name("N")
       ->check(CLI::Range(0, 1 << 20));
-  command.add_flag("--skip-broken", arguments.skip_broken, "name broken items and leave them out");
-  command.add_flag("--force", arguments.force, "replace files that are in the way, whoever wrote them");
+  command.add_flag("--skip-broken", arguments.skip_broken, "report broken items and skip them");
+  command.add_flag("--force", arguments.force, "replace existing files, whoever wrote them");
   command.add_flag("--no-deploy", arguments.no_deploy, "do not write the target's files (into DIR/deploy)");
-  command.add_flag("--dry-run", arguments.dry_run, "print plan, sizes and memory need; no work, no files");
+  command.add_flag("--dry-run", arguments.dry_run,
+                   "print the plan, sizes and memory needed; do no work, write no files");
   command.add_option("--stop-after", arguments.stop_after, "the last stage: " + stage_list())->type_name("STAGE");
-  command.add_option("--dump-after", arguments.dump_after, "write the graph's text form behind this stage")
+  command.add_option("--dump-after", arguments.dump_after, "write the graph's text form after this stage")
       ->type_name("STAGE");
   command.add_flag("--time", arguments.time, "time and memory of each stage on stderr as it ends");
   add_device_option(command, arguments.device);

@@ -38,12 +38,12 @@ struct QuantizeJob {
 
   std::string file(const std::string& name) const;  // inside the output folder
   std::string deploy_folder() const;
-  bool deploy_configured() const;  // the user said something of it: then it must succeed
+  bool deploy_configured() const;  // the user configured it: then it must succeed
   std::string deploy_name() const { return config.deploy.name.empty() ? name : config.deploy.name; }
   std::string model_file() const { return file(name + ".quench.onnx"); }
 };
 
-// Throws for what cannot work: no platform, stages that are not built, an output that cannot be written ...
+// Throws if it cannot work: no platform, stages that are not built, an output that cannot be written ...
 QuantizeJob job_of(const QuantizeArguments& arguments);
 
 }  // namespace quench

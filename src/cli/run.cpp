@@ -112,14 +112,14 @@ void add_run(CLI::App& app, CommandLine& command_line) {
   auto options = std::make_shared<Options>();
   CLI::App& command = add_command(app, command_line, "run", "run a model on arrays from a file");
   command.add_option("model", options->model, "the model file (.onnx, .pt2, .pt)")->required();
-  command.add_option("--inputs", options->inputs, ".npz with one array an input, by name; or .npy for one input")
+  command.add_option("--inputs", options->inputs, ".npz with one array per input, by name; or .npy for one input")
       ->type_name("FILE");
-  command.add_option("-o,--output", options->output, "where the outputs go (.npz)")->type_name("FILE");
-  command.add_option("--fetch", options->fetch, "a value inside the graph to keep too; repeatable")
+  command.add_option("-o,--output", options->output, "file for the outputs (.npz)")->type_name("FILE");
+  command.add_option("--fetch", options->fetch, "also keep this value inside the graph; repeatable")
       ->type_name("NAME")
       ->allow_extra_args(false);
   command.add_flag("--random", options->random, "random inputs instead of --inputs");
-  command.add_option("--seed", options->seed, "of --random and of random operators (default: 0)")
+  command.add_option("--seed", options->seed, "seed of --random and of random operators (default: 0)")
       ->type_name("N")
       ->check(is_count);
   add_dim_option(command, options->dims);

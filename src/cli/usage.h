@@ -1,4 +1,4 @@
-// Mistakes on the command line: found, and answered with the nearest thing that would do.
+// Mistakes on the command line: found, and answered with the nearest valid alternative.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@ class App;
 
 namespace quench {
 
-// Throws quench::Error for a first word that is no command. To be asked before parsing.
+// Throws quench::Error for a first word that is not a command. Call it before parsing.
 void check_command_name(const CLI::App& app, const std::vector<std::string>& arguments);
 
-// The sentence for arguments that nothing took.
+// The message for unused arguments.
 std::string explain_extra_arguments(const CLI::App& command);
 
-// The sentence where no command was called: none was given, or a word that is none (which throws).
+// The message if no command was called: none was given, or a word that is not one (which throws).
 std::string explain_missing_command(const CLI::App& app);
 
 // "see 'quench eval --help'"

@@ -1,4 +1,4 @@
-// quench verify: a deployed file in the real runtime, beside its simulation.
+// quench verify: compares a deployed file in the real runtime with its simulation.
 #include <CLI/CLI.hpp>
 #include <iostream>
 
@@ -28,7 +28,7 @@ VerifyResult verified(const Arguments& arguments, const std::string& file, const
   return verify(file, *data, options);
 }
 
-// One object; of several files their results, under `files`.
+// One object; for several files, their results under `files`.
 void print_results(const std::vector<VerifyResult>& results, bool json) {
   if (!json) {
     for (std::size_t i = 0; i < results.size(); ++i) std::cout << (i > 0 ? "\n" : "") << verify_text(results[i]);
@@ -47,11 +47,11 @@ void print_results(const std::vector<VerifyResult>& results, bool json) {
 void verify_model(const Arguments& arguments, CommandLine& command_line) {
   const VerifyOptions& options = arguments.options;
   QUENCH_CHECK(options.layers || (!options.bound && options.rule.empty()),
-               "--bound and --rule are of the codes of layers: give --layers with them");
+               "--bound and --rule apply to the codes of layers: add --layers");
   std::vector<VerifyResult> results;
   for (const std::string& file : deployed_files(arguments.model, options.runtime)) {
     Arguments one = arguments;
-    one.options.layers = options.layers && results.empty();  // the first is Q/DQ: of others no codes are seen
+    one.options.layers = options.layers && results.empty();  // the first is Q/DQ: others do not show their codes
     results.push_back(verified(one, file, command_line.common));
     if (!results.back().passed()) command_line.exit_code = kCheckFailed;
   }
@@ -83,8 +83,9 @@ void add_bounds(CLI::App& command, VerifyOptions& options) {
 void add_running(CLI::App& command, VerifyOptions& options) {
   command.add_option("--runtime", options.runtime, "'quench list runtimes' (default: onnxruntime)")->type_name("NAME");
   command
-      .add_option("--runner", options.runner,
-                  "a command in the place of the runtime's script: CMD MODEL INPUTS.npz OUTPUTS.npz (docs/runners.md)")
+      .add_option(
+          "--runner", options.runner,
+          "a command to use instead of the runtime's script: CMD MODEL INPUTS.npz OUTPUTS.npz (docs/runners.md)")
       ->type_name("CMD");
   command.add_option("--timeout", options.timeout, "seconds that one call of the runner may take (default: 600)")
       ->type_name("N")
@@ -96,24 +97,23 @@ void add_running(CLI::App& command, VerifyOptions& options) {
 void add_verify(CLI::App& app, CommandLine& command_line) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App& command = add_command(app, command_line, "verify",
-                                  "run a deployed file in the real runtime, beside its simulation; exit code 3 when "
+                                  "compare a deployed file in the real runtime with its simulation; exit code 3 if "
                                   "they differ by more than the bound");
-  command.add_option("deployed", arguments->model, "the deployed model (N_qdq.onnx), or the folder that it is in")
+  command.add_option("deployed", arguments->model, "the deployed model (N_qdq.onnx), or the folder it is in")
       ->required();
   command.add_option("--data", arguments->data, "the data set (docs/data.md)")->required()->type_name("SPEC");
   command.add_flag("--layers", arguments->options.layers,
-                   "also the codes of every quantized tensor, layer by layer and end to end");
+                   "also compare the codes of every quantized tensor, layer by layer and end to end");
   command.add_option("--limit", arguments->limit, "only the first N items")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 30));
-  command.add_option("--batch", arguments->options.batch, "items a call of the runner (default: some 64 MB)")
+  command.add_option("--batch", arguments->options.batch, "items per call of the runner (default: about 64 MB)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
   command
-      .add_option(
-          "--model", arguments->options.model,
-          "the calibrated model that the file was made of (default: NAME.quench.onnx beside it or in the folder "
-          "above; none: no comparison with it)")
+      .add_option("--model", arguments->options.model,
+                  "the calibrated model the file was made from (default: NAME.quench.onnx beside it or in the folder "
+                  "above; none: no comparison with it)")
       ->type_name("FILE");
   add_running(command, arguments->options);
   add_bounds(command, arguments->options);

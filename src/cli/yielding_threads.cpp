@@ -1,7 +1,7 @@
-// Threads that wait at a barrier turn in a loop for milliseconds before libgomp lets them sleep: on a machine with
-// other work, where a partner may have lost its processor, most of the time goes into such loops (docs/results.md). How
-// long, libgomp reads from the environment when it is loaded, before main. So the program starts itself once more with
-// the variable set, before any library of its own has been initialised, unless the user has set one.
+// Threads that wait at a barrier spin for milliseconds before libgomp lets them sleep: on a busy machine, where a
+// partner may have lost its processor, most of the time goes into such spinning (docs/results.md). libgomp reads how
+// long from the environment when it is loaded, before main. So the program restarts itself once with the variable set,
+// before any library of its own has been initialised, unless the user has set one.
 #include <unistd.h>
 
 #include <cstring>
@@ -25,7 +25,7 @@ void yield_at_barriers(int, char** arguments, char** environment) {
   with.push_back(const_cast<char*>(kYield));
   with.push_back(nullptr);
   ::execve("/proc/self/exe", arguments, with.data());
-  // Where there is no /proc the program goes on as it is: slower on a busy machine, and right.
+  // Without /proc the program goes on as it is: slower on a busy machine, but correct.
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ std::string observer_name(const std::string& given);
 // "lsq", "LearnableFakeQuantize", "Learnable" -> "lsq".
 std::string fake_quant_name(const std::string& given);
 
-// Options that the class has where the config gives none: torch's moving averages weigh the new value with 0.01.
+// Options of the class where the config gives none: torch's moving averages weight the new value by 0.01.
 Options with_class_defaults(const std::string& class_name, Options given);
 bool says_per_channel(const std::string& class_name);  // torch's and mmrazor's classes carry it in their name
 std::string without_scope(const std::string& name);    // "mmrazor.X", "mmrazor::X" -> "X"

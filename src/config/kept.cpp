@@ -27,12 +27,12 @@ void skip(JobConfig& job, MapReader& map, const std::vector<std::string>& keys, 
 
 void refuse_unbuilt(const JobConfig& job, JobStage stage) {
   if (stage == JobStage::kReconstruct && !job.method.name.empty())
-    fail("'method: ", job.method.name, "' is not built yet; leave 'method' out for plain calibration");
+    fail("'method: ", job.method.name, "' is not built yet; omit 'method' for plain calibration");
   std::string keys;
   for (const KeptKey& kept : job.kept)
     if (kept.stage == stage) keys += concat("\n  '", kept.key, "' ", kept.where);
-  QUENCH_CHECK(keys.empty(), "the config asks for what '", name_of(stage),
-               "' does not do yet; leave these keys out:", keys);
+  QUENCH_CHECK(keys.empty(), "the config asks for things that '", name_of(stage),
+               "' does not support yet; remove these keys:", keys);
 }
 
 const char* name_of(JobStage stage) {

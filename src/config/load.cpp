@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kLargestFile = 16 << 20;
-constexpr std::size_t kLongestChain = 32;  // files that a file may rest on, one upon the other
+constexpr std::size_t kLongestChain = 32;  // how deep files may inherit from one another
 
 using Chain = std::vector<fs::path>;  // the files that are being read, outermost first
 
@@ -35,15 +35,15 @@ Tree load(const fs::path& path, Chain chain) {
   if (again != chain.end()) {
     std::string circle;
     for (auto at = again; at != chain.end(); ++at) circle += at->filename().string() + " -> ";
-    fail("the configs inherit in a circle: ", circle, real.filename().string());
+    fail("the configs inherit in a cycle: ", circle, real.filename().string());
   }
-  QUENCH_CHECK(chain.size() < kLongestChain, "more than ", kLongestChain, " configs inherit one from the other");
+  QUENCH_CHECK(chain.size() < kLongestChain, "more than ", kLongestChain, " configs inherit from one another");
   chain.push_back(real);
   const auto bytes = read_file(path.string(), kLargestFile);
   return resolve(parse_tree({bytes.begin(), bytes.end()}, path.string()), path.parent_path(), chain);
 }
 
-// Two bases may not say different things about one key: which of them would win is not to be seen in the file.
+// Two bases may not say different things about one key: the file does not show which would win.
 void add_base(Tree& bases, Tree base, const Tree& place) {
   if (bases.is_null()) {
     bases = std::move(base);

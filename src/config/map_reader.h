@@ -13,11 +13,11 @@
 
 namespace quench {
 
-// Each function makes its key known and gives nothing where the key is absent or has no value. A value of the wrong
-// type throws, naming the key and what would do.
+// Each function makes its key known and returns nothing if the key is absent or has no value. A value of the wrong
+// type throws, naming the key and what is expected.
 class MapReader {
  public:
-  MapReader(const Tree& tree, std::string path);  // path: "" or "defaults.weight"; throws where it is no map
+  MapReader(const Tree& tree, std::string path);  // path: "" or "defaults.weight"; throws if it is not a map
 
   const Tree* find(const std::string& key);
   // One key under several names: throws when two are given.

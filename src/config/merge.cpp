@@ -32,7 +32,7 @@ Tree& item_at(Tree& list, const std::string& key, const std::string& text) {
   std::size_t index = 0;
   const auto [stop, error] = std::from_chars(key.data(), key.data() + key.size(), index);
   const bool fits = error == std::errc() && stop == key.data() + key.size() && index <= list.items.size();
-  QUENCH_CHECK(fits, "'", text, "': '", key, "' is no place in a list of ", list.items.size(), "; give 0 to ",
+  QUENCH_CHECK(fits, "'", text, "': '", key, "' is not an index into a list of ", list.items.size(), "; give 0 to ",
                list.items.size(), " (which appends)");
   if (index == list.items.size()) list.items.emplace_back();
   return list.items[index];
@@ -53,7 +53,7 @@ Tree& step_into(Tree& tree, const std::string& key, const Tree& value, const std
     tree.source = value.source;
     tree.line = value.line;
   }
-  QUENCH_CHECK(tree.is_map(), "'", text, "': '", key, "' cannot be set, because it would stand in the value '",
+  QUENCH_CHECK(tree.is_map(), "'", text, "': '", key, "' cannot be set, because it would be inside the value '",
                tree.text, "'");
   return entry_at(tree, key);
 }

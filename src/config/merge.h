@@ -1,4 +1,4 @@
-// One tree laid over another, as mmengine does it, and single keys set from the command line.
+// One tree merged over another, as mmengine does it, and single keys set from the command line.
 #pragma once
 
 #include "config/tree.h"

@@ -21,16 +21,16 @@ std::vector<OptionInfo> options_of_method(const Defaults& method) {
           {"prob", method.prob, "probability that an input element is the quantized one"},
           {"scale_lr", 4e-5, "learning rate of the activations' scales"},
           {"warm_up", 0.2, "share of the iterations without the regulariser"},
-          {"weight", 0.01, "of the regulariser (lambda)"},
-          {"max_count", 20000.0, "iterations a unit"},
+          {"weight", 0.01, "weight of the regulariser (lambda)"},
+          {"max_count", 20000.0, "iterations per unit"},
           {"b_range", "20,2", "the regulariser's exponent, from and to (beta)"},
           {"round_mode", "learned_hard_sigmoid", "how rounding learns"},
           {"keep_gpu", 1.0, "the cache lies on the device"},
           {"cache", "", "device, host or disk"},
-          {"max_memory", 0.0, "gigabytes for the cache; 0: no bound"},
+          {"max_memory", 0.0, "gigabytes for the cache; 0: no limit"},
           {"early_stop", 0.0, "1: ends a unit whose loss no longer falls"},
           {"units", "", "names of the last layers of units that are given by hand"},
-          {"exclude_node_prefix", "", "layers whose name begins so are left out"}};
+          {"exclude_node_prefix", "", "layers whose name begins like this are left out"}};
 }
 
 void check_word(const Options& options, const std::string& name, const std::vector<std::string>& choices) {

@@ -1,5 +1,5 @@
 // mmrazor's layout, docs/config.md 4: an mmengine config whose model is an MMArchitectureQuant. `_base_` and `_delete_`
-// are done when this is reached.
+// have been handled by then.
 #include <charconv>
 #include <filesystem>
 
@@ -48,7 +48,7 @@ Normalization read_preprocessor(MapReader map, JobConfig& job) {
   return norm;
 }
 
-// Pictures whose spec does not say how they are normalized are normalized as the model was trained.
+// Images whose spec does not give a normalization are normalized as in training.
 void normalize(std::optional<DatasetSpec>& spec, const Normalization& norm) {
   if (!spec || norm.mean.empty() || norm.std.empty()) return;
   if (spec->kind != "images" && spec->kind != "cifar10" && spec->kind != "idx") return;
@@ -172,7 +172,7 @@ void read_mmrazor(const Tree& tree, JobConfig& job) {
   top.finish();
   if (qconfig && job.quant.platform.empty())
     fail_at(*qconfig,
-            "'global_qconfig' needs a 'model' with a 'quantizer' that says for which backend it is, or "
+            "'global_qconfig' needs a 'model' with a 'quantizer' that names its backend, or "
             "'quench.platform'");
   normalize(job.data.calib, norm);
   normalize(job.data.eval, norm);
@@ -181,7 +181,7 @@ void read_mmrazor(const Tree& tree, JobConfig& job) {
   if (!job.calibration.on_quantized)
     note(job,
          "PTQLoop: calibrated on float activations; 'quench.calibration.on_quantized' or parity gives the "
-         "reference's way, which moves the scales under the feet of later layers");
+         "reference's behaviour, where scales change while later layers observe");
 }
 
 }  // namespace quench

@@ -89,10 +89,10 @@ MmrazorQConfig read_qconfig(MapReader map, bool complete, JobConfig& job) {
   map.finish();
   if (!complete) return qconfig;
   for (const char* key : {"w_observer", "a_observer", "w_qscheme", "a_qscheme"})
-    if (!map.find(key)) fail_at(map.tree(), "'", map.path_of(key), "' is missing; mmrazor wants all six keys");
+    if (!map.find(key)) fail_at(map.tree(), "'", map.path_of(key), "' is missing; mmrazor requires all six keys");
   if (!qconfig.weight.fake_quant || !qconfig.activation.fake_quant)
     fail_at(map.tree(), "'", map.path_of(qconfig.weight.fake_quant ? "a_fake_quant" : "w_fake_quant"),
-            "' is missing; mmrazor wants all six keys");
+            "' is missing; mmrazor requires all six keys");
   return qconfig;
 }
 

@@ -17,7 +17,7 @@ void read_tracer(MapReader map, JobConfig& job) {
   map.finish();
 }
 
-// Classes that torch does not have (heads, losses) are no operators: they are named, and cannot be found in a graph.
+// Classes that torch does not have (heads, losses) are not operators: they are named, and cannot be found in a graph.
 void read_unobserved(MapReader& map, JobConfig& job) {
   const Tree* classes = map.find("no_observer_modules");
   if (!classes) return;
@@ -35,7 +35,7 @@ void read_unobserved(MapReader& map, JobConfig& job) {
                    " are classes of a module; name their layers under 'quench.excluded_nodes'"));
 }
 
-// Eight lists: what stands before or behind a module, function, method or kind of node keeps no quantizer.
+// Eight lists: what comes before or after a module, function, method or kind of node keeps no quantizer.
 void read_redundant(MapReader map, JobConfig& job) {
   std::vector<std::string> before, after;
   for (const char* kind : {"module", "function", "method", "op"})

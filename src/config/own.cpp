@@ -146,7 +146,7 @@ void read_deploy(MapReader map, JobConfig& job) {
   map.finish();
 }
 
-// What to_yaml() writes of a config that stood in another layout.
+// What to_yaml() writes for a config that was in another layout.
 void read_record(MapReader& map, JobConfig& job) {
   set(job.layout, map.choice("layout", {"quench", "mqbench", "mmrazor"}));
   append(job.notes, map.texts("notes"));

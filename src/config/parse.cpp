@@ -59,7 +59,7 @@ class TreeBuilder : public YAML::EventHandler {
   void OnMapEnd() override { close(); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto at = anchors_.find(anchor);
-    if (at == anchors_.end()) fail_at(made(mark, Tree::Kind::kNull), "an alias refers to the thing that it is part of");
+    if (at == anchors_.end()) fail_at(made(mark, Tree::Kind::kNull), "an alias refers to the value it is part of");
     total_ += count(at->second);
     check_size(made(mark, Tree::Kind::kNull), open_.size() + depth(at->second));
     add(at->second);
@@ -81,7 +81,7 @@ class TreeBuilder : public YAML::EventHandler {
     return tree;
   }
 
-  // Tuples are lists; anything else of Python's would have to be run.
+  // Tuples are lists; any other Python object would have to be executed.
   static void refuse_python(const Tree& tree, const std::string& tag) {
     if (tag.find("python/") == std::string::npos || tag.ends_with("python/tuple")) return;
     fail_at(tree, "a Python object (", tag, ") cannot be read; write it as plain values");

@@ -7,7 +7,7 @@
 namespace quench {
 
 // bits, signed, symmetric, granularity, axis, group, narrow, pot, format, scheme, observer, fake_quant and options.
-// Laid over what `settings` says already.
+// Applied over what `settings` already says.
 void read_settings(MapReader map, QuantSettings& settings);
 // Sets the observer with its options, checked against what it takes.
 void set_observer(QuantSettings& settings, const Tree& place, const std::string& name, const Options& options);

@@ -113,7 +113,8 @@ std::vector<Names> operator_chains_of(const std::string& torch_types, bool rever
   }
   if (types.back().empty()) types.pop_back();
   if (reversed) std::reverse(types.begin(), types.end());
-  QUENCH_CHECK(types.size() > 1, "'", torch_types, "' is no chain of modules, (torch.nn.Conv2d, torch.nn.ReLU)");
+  QUENCH_CHECK(types.size() > 1, "'", torch_types,
+               "' is not a chain of modules such as (torch.nn.Conv2d, torch.nn.ReLU)");
   std::vector<Names> chains(1);
   for (const std::string& type : types) {
     std::vector<Names> longer;

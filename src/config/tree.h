@@ -1,4 +1,4 @@
-// What a config file holds, with the line that each thing came from: merged, overridden and read by the files here.
+// What a config file holds, with the line each value came from: merged, overridden and read by the files here.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,8 @@ auto at_place(const Tree& tree, Body&& body) -> decltype(body()) {
   return with_context([&] { return tree.where(); }, body);
 }
 
-// YAML or JSON. Throws for what is neither, for a key given twice, for Python objects, and for files that nest deeper
-// or grow larger (through aliases) than any config does.
+// YAML or JSON. Throws for text that is neither, for a key given twice, for Python objects, and for files that nest
+// deeper or grow larger (through aliases) than any config does.
 Tree parse_tree(const std::string& text, const std::string& source);
 
 std::string one_line(const Tree& tree);  // YAML; parse_tree gives the same tree back

@@ -8,8 +8,8 @@
 
 namespace quench {
 
-// Notes, one per stage that the keys are of. Throws where the config asks for training: what would come out is not what
-// it describes.
+// Notes, one per stage that the keys belong to. Throws if the config asks for training: the result would not be what it
+// describes.
 std::vector<std::string> unused_keys(const JobConfig& job);
 
 }  // namespace quench

@@ -1,4 +1,4 @@
-// A job in quench's own schema, for the record. What stands at its default is left out.
+// A job in quench's own schema, for the record. Defaults are left out.
 #include <yaml-cpp/yaml.h>
 
 #include "quench/config.h"

@@ -30,7 +30,7 @@ std::string reason(int error, const std::string& path) {
   std::error_code ignored;  // a folder that cannot be looked at is as good as none
   switch (error) {
     case ENOENT:
-      if (std::filesystem::is_directory(folder, ignored)) return concat("no files can be made in '", folder, "'");
+      if (std::filesystem::is_directory(folder, ignored)) return concat("no files can be created in '", folder, "'");
       return concat("the folder '", folder, "' does not exist");
     case ENOTDIR: return concat("'", folder, "' is not a folder");
     case EACCES: return concat("no permission to write in '", folder.empty() ? "." : folder, "'");

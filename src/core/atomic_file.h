@@ -1,5 +1,5 @@
-// AtomicFile: a file written beside its place and renamed at the end, so that a crash, a full disk or an
-// interrupt leaves no half file and never harms one that was there.
+// AtomicFile: a file written under a temporary name and renamed at the end, so that a crash, a full disk or an
+// interrupt leaves no partial file and never harms an existing one.
 #pragma once
 
 #include <cstddef>
@@ -37,10 +37,10 @@ class AtomicFile {
 // The whole of a small file at once.
 void write_file_atomically(const std::string& path, std::string_view bytes);
 
-// Throws now what an AtomicFile would throw after long work, and leaves nothing behind.
+// Throws now what an AtomicFile would only throw after long work, and leaves nothing behind.
 void check_writable(const std::string& path);
 
-// A file, or a folder that is empty then, that an interrupt is to remove; until it is forgotten.
+// A file, or a folder that is empty by then, that an interrupt should remove, until it is forgotten.
 void remove_on_interrupt(const std::string& path);
 void forget_on_interrupt(const std::string& path);
 

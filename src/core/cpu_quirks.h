@@ -1,4 +1,4 @@
-// What this processor says of itself (CPUID), and whether it can be believed: docs/runtimes.md 5.
+// What this processor reports about itself (CPUID), and whether it can be believed: docs/runtimes.md 5.
 #pragma once
 
 #include <cstdint>

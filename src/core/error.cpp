@@ -16,7 +16,7 @@ bool is_any_of(const std::exception& error) {
   return ((dynamic_cast<const Types*>(&error) != nullptr) || ...);
 }
 
-// A std::length_error is a size that no memory holds, which a file can claim as well as std::bad_alloc's.
+// A std::length_error is a size that no memory holds, which a file can claim just as it can cause std::bad_alloc.
 bool is_our_mistake(const std::exception& error) {
   return is_any_of<std::logic_error, std::bad_optional_access, std::bad_variant_access, std::bad_cast, std::bad_typeid,
                    std::bad_function_call, std::bad_weak_ptr>(error) &&
@@ -33,8 +33,8 @@ Error& Error::add_context(const std::string& line) {
 }
 
 std::string plain_message(const std::exception& error) {
-  if (is_any_of<std::bad_alloc>(error)) return "the memory does not suffice";
-  if (is_any_of<std::length_error>(error)) return concat("a size is larger than any memory: ", error.what());
+  if (is_any_of<std::bad_alloc>(error)) return "out of memory";
+  if (is_any_of<std::length_error>(error)) return concat("a size exceeds any memory: ", error.what());
   std::string text = error.what();
   for (const char* stack : {"\nException raised from ", "\nframe #0"})
     if (const std::size_t at = text.find(stack); at != std::string::npos) text.resize(at);

@@ -25,7 +25,7 @@ Error last_words(const std::exception& error) {
   const Error cause = internal ? internal->error() : Error(plain_message(error));
   Error words("internal error: " + cause.message());
   for (const std::string& line : cause.context()) words.add_context(line);
-  return words.add_context("this is a mistake in quench; please report it, with the command and the model if you can");
+  return words.add_context("this is a bug in quench; please report it, with the command and the model if you can");
 }
 
 }  // namespace quench

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr const char* kHead = "# quench files 1";
 const std::string kStaging = ".quench-writing-";
 
-// A path that stays inside of the folder: a list may be anyone's.
+// A path that stays inside the folder: anyone may have written a list.
 bool is_inside(const fs::path& path) {
   return !path.empty() && path.is_relative() &&
          std::none_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".." || part == "."; });
@@ -63,7 +63,7 @@ void move_file(const fs::path& from, const fs::path& to) {
   QUENCH_CHECK(!error, "cannot move '", from.string(), "' to '", to.string(), "': ", error.message());
 }
 
-// Renames that are undone unless all of them were done.
+// Renames that are undone unless all of them succeed.
 class Moves {
  public:
   ~Moves() {
@@ -113,19 +113,19 @@ std::vector<std::string> own_files(const std::string& folder) {
 
 void check_free(const std::string& folder, const std::string& file, bool force) {
   const fs::path path = fs::path(folder) / file;
-  QUENCH_CHECK(!fs::is_directory(path), "'", path.string(), "' is a folder, where a file is to be written");
+  QUENCH_CHECK(!fs::is_directory(path), "'", path.string(), "' is a folder, but a file is to be written there");
   if (force || !fs::exists(path)) return;
   const std::vector<std::string> own = own_files(folder);
   QUENCH_CHECK(std::find(own.begin(), own.end(), file) != own.end(), "'", path.string(),
-               "' is there already, and the folder's list does not name it as a file of ours; it is replaced with "
-               "--force only");
+               "' already exists, and the folder's list does not name it as a file of ours; it is replaced only with "
+               "--force");
 }
 
 OutputFolder::OutputFolder(const std::string& path) : path_(path) {
-  QUENCH_CHECK(!fs::exists(path_) || fs::is_directory(path_), "'", path, "' is there and is no folder");
+  QUENCH_CHECK(!fs::exists(path_) || fs::is_directory(path_), "'", path, "' exists and is not a folder");
   std::error_code error;
   made_ = fs::create_directories(path_, error);
-  QUENCH_CHECK(!error, "the folder '", path, "' cannot be made: ", error.message());
+  QUENCH_CHECK(!error, "the folder '", path, "' cannot be created: ", error.message());
   staging_ = path_ / concat(kStaging, ::getpid());
   try {
     check_writable((path_ / "written").string());
@@ -157,7 +157,7 @@ void OutputFolder::commit(bool force) {
   std::string list = std::string(kHead) + "\n" + kFileList + "\n";
   for (const std::string& file : fresh) list += file + "\n";
   write_file_atomically(staged(kFileList), list);
-  // Last of all, and the first to go: a folder without a list is not whole.
+  // Written last and removed first: a folder without a list is incomplete.
   std::stable_partition(old.begin(), old.end(), [](const std::string& file) { return file == kFileList; });
   fresh.emplace_back(kFileList);
   Moves moves;

@@ -1,6 +1,6 @@
-// OutputFolder: a folder of ours, made anew, whole or not at all. Files are written into a hidden folder inside of it
-// and moved to their places at the end; then those of the run before are gone, and all that is not ours is where it
-// was. A hidden list says what is ours.
+// OutputFolder: a folder of ours, rewritten completely or not at all. Files are written into a hidden folder inside it
+// and moved into place at the end; then those of the previous run are gone, and everything that is not ours is
+// untouched. A hidden list says what is ours.
 #pragma once
 
 #include <filesystem>
@@ -9,27 +9,27 @@
 
 namespace quench {
 
-// The list: "# quench files 1", then a path each, relative to the folder.
+// The list: "# quench files 1", then one path per line, relative to the folder.
 inline constexpr const char* kFileList = ".quench-files";
 
-// What the lists in the folder name and what is there, as paths relative to it; those of folders below included. Empty
-// where the folder is none of ours.
+// The files that the lists in the folder name and that exist, as paths relative to it; subfolders included. Empty if
+// the folder is not ours.
 std::vector<std::string> own_files(const std::string& folder);
 
-// Throws where the file is there and none of ours; `force`: only where it is a folder.
+// Throws if the file exists and is not ours; with `force`, only if it is a folder.
 void check_free(const std::string& folder, const std::string& file, bool force);
 
 class OutputFolder {
  public:
-  // Makes the folder; throws where that cannot be done, or nothing can be written in it.
+  // Creates the folder; throws if that is impossible, or nothing can be written in it.
   explicit OutputFolder(const std::string& path);
   ~OutputFolder();  // without commit(): nothing happened
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
 
-  // Where to write a file that is to become FOLDER/NAME; folders in the name are made.
+  // Where to write a file that will become FOLDER/NAME; folders in the name are created.
   std::string staged(const std::string& name) const;
-  // Everything in its place; once. Throws where a file of someone else is in the way, unless `force`.
+  // Moves everything into place; once. Throws if someone else's file is in the way, unless `force`.
   void commit(bool force);
 
  private:

@@ -10,7 +10,7 @@
 namespace quench {
 namespace {
 
-// What two spellings of one name share: case, '_' and '-' say nothing.
+// What two spellings of one name share: case, '_' and '-' do not matter.
 std::string plain(const std::string& name) {
   std::string text;
   for (const unsigned char c : name)
@@ -18,7 +18,7 @@ std::string plain(const std::string& name) {
   return text;
 }
 
-// Levenshtein distance in which two neighbours that changed places count as one mistake.
+// Levenshtein distance in which two swapped neighbours count as one mistake.
 std::size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::vector<std::size_t>> least(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) least[i][0] = i;

@@ -5,7 +5,7 @@
 
 namespace quench {
 
-// How likely `least` or more of `count` independent events are, each of which has the probability p.
+// The probability that at least `least` of `count` independent events occur, each with probability p.
 double binomial_tail(std::int64_t least, std::int64_t count, double p);
 
 }  // namespace quench

@@ -60,7 +60,7 @@ std::uint64_t ZipArchive::size(const std::string& name) const {
   constexpr zip_uint64_t kNeeded = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
   QUENCH_CHECK((stat.valid & kNeeded) == kNeeded, "member '", name, "' of the archive has no size");
   QUENCH_CHECK(stat.comp_method == ZIP_CM_STORE, "member '", name,
-               "' of the archive is compressed; torch.save stores its members as they are");
+               "' of the archive is compressed; torch.save stores its members uncompressed");
   QUENCH_CHECK(stat.size == stat.comp_size && stat.size <= state_->file_size, "member '", name, "' claims ", stat.size,
                " bytes; the whole file has ", state_->file_size);
   return stat.size;

@@ -1,4 +1,4 @@
-// ZipArchive: the members of a zip whose data is stored as it is, as torch.save writes it. Compressed
+// ZipArchive: the members of a zip whose data is stored uncompressed, as torch.save writes it. Compressed
 // members are not read, so a small file cannot unpack into a large one.
 #pragma once
 

@@ -69,7 +69,7 @@ std::int64_t choose_batch(const Graph& graph, const Dataset* data, std::int64_t 
   QUENCH_CHECK(asked >= 0, "the batch size must be at least 1, not ", asked);
   const std::int64_t fixed = fixed_batch(graph, data);
   QUENCH_CHECK(fixed <= 0 || asked == 0 || asked == fixed, "the model's batch dimension is fixed at ", fixed,
-               "; a batch of ", asked, " cannot be fed (leave the batch size out)");
+               "; a batch of ", asked, " cannot be fed (omit the batch size)");
   if (fixed > 0) return fixed;
   return asked > 0 ? asked : otherwise;
 }

@@ -1,4 +1,4 @@
-// How many items a model takes at once: as its inputs say, as was asked, or as usual.
+// How many items a model takes at once: what its inputs say, what was asked for, or the default.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ Dim batch_dim(const Graph& graph);
 // (which has no axis for a batch), and inputs that are the same for all items do not count.
 std::int64_t fixed_batch(const Graph& graph, const Dataset* data = nullptr);
 
-// What was asked for; 0: the graph's own where it is fixed, else `otherwise`. Throws where it is fixed at another.
+// What was asked for; 0: the graph's own where it is fixed, else `otherwise`. Throws if it is fixed at another.
 std::int64_t choose_batch(const Graph& graph, const Dataset* data, std::int64_t asked,
                           std::int64_t otherwise = kDefaultBatch);
 

@@ -1,4 +1,4 @@
-// Which of a data set's values is for which input of a graph, before anything is stacked or cast.
+// Which of a data set's values goes to which input of a graph, before anything is stacked or cast.
 #pragma once
 
 #include <string>

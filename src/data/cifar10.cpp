@@ -18,7 +18,7 @@ class Cifar10 : public Dataset {
   Cifar10(const DatasetSpec& spec, const InputHint& hint)
       : normalizer_(spec, kChannels), bytes_(read_file(spec.path, kLargestFile)) {
     QUENCH_CHECK(bytes_.size() % kRecord == 0, "'", spec.path, "' has ", bytes_.size(),
-                 " bytes, which is no multiple of a CIFAR-10 record's ", kRecord, ": truncated, or not such a file");
+                 " bytes, which is not a multiple of a CIFAR-10 record's ", kRecord, ": truncated, or not such a file");
     check_image_shape("CIFAR-10 images", {kChannels, kSide, kSide}, hint);
   }
   std::int64_t size() const override { return static_cast<std::int64_t>(bytes_.size()) / kRecord; }

@@ -1,4 +1,4 @@
-// dataset_of: data that a program holds in memory or makes as it goes.
+// dataset_of: data that a program holds in memory or generates as it goes.
 #include <ATen/ATen.h>
 
 #include "quench/data.h"
@@ -10,7 +10,7 @@ class InMemory : public Dataset {
  public:
   InMemory(std::int64_t size, std::function<Sample(std::int64_t)> get, Task task)
       : size_(size), get_(std::move(get)), task_(task) {
-    QUENCH_CHECK(size_ >= 0, "a data set of ", size_, " items cannot be");
+    QUENCH_CHECK(size_ >= 0, "a data set of ", size_, " items is impossible");
     QUENCH_CHECK(get_, "the function that gives the items is empty");
   }
   std::int64_t size() const override { return size_; }

@@ -17,24 +17,24 @@ std::vector<std::string> output_names(const Graph& graph);
 
 struct FeedOptions {
   std::int64_t batch = 0;                  // 0: the model's own where it is fixed, else `otherwise`
-  std::int64_t otherwise = kDefaultBatch;  // where nobody says
+  std::int64_t otherwise = kDefaultBatch;  // if nothing is said
   int workers = 1;                         // decoding threads
   bool skip_broken = false;
-  std::int64_t total = 0;  // at most so many items; 0: all
-  bool fill = false;       // the last batch is filled up, whatever the model takes
+  std::int64_t total = 0;  // at most this many items; 0: all
+  bool fill = false;       // the last batch is padded, whatever the model takes
 };
 
 struct Fed {
   Batch batch;         // labels, names ...
   NamedValues inputs;  // of the graph
   std::int64_t items = 0;
-  std::int64_t rows = 0;  // items, and the copies of the last one that fill up a batch of fixed size
+  std::int64_t rows = 0;  // items, and the copies of the last one that pad a batch of fixed size
 };
 
 class Feed {
  public:
-  // Both must outlive it. Recurrent state (Dataset::feedback) is what `graph` itself gives, item by item, as it stands
-  // now: it is computed here, ahead of everything else.
+  // Both must outlive it. Recurrent state (Dataset::feedback) is what `graph` itself gives, item by item, in its
+  // present state: it is computed here, ahead of everything else.
   Feed(const Graph& graph, const Dataset& data, const FeedOptions& options);
   ~Feed();
 

@@ -11,7 +11,7 @@
 namespace quench {
 namespace {
 
-// The graph's output of that name, whether or not a quantizer stands behind it by now.
+// The graph's output of that name, whether or not a quantizer follows it by now.
 std::string state_output(const Graph& graph, const std::string& input, const std::string& output) {
   const Value* in = graph.find_value(input);
   QUENCH_CHECK(in && in->is_input(), "feedback=", input, ":", output, ": the model has no input '", input,
@@ -104,7 +104,7 @@ class StateRun {
         continue;
       }
       met.push_back(as_items(state_));
-      with_context([&] { return concat("while computing the state behind item ", index); }, [&] { step(); });
+      with_context([&] { return concat("while computing the state after item ", index); }, [&] { step(); });
     }
     return met;
   }

@@ -33,7 +33,7 @@ Image decode_image(const std::vector<std::uint8_t>& bytes) {
   const char* found = begins_with(bytes, "GIF8")   ? "a GIF"
                       : begins_with(bytes, "BM")   ? "a BMP"
                       : begins_with(bytes, "RIFF") ? "a WebP"
-                                                   : "no picture of a known format";
+                                                   : "not an image of a known format";
   fail("it is ", found, "; JPEG and PNG are read");
 }
 

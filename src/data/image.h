@@ -1,4 +1,4 @@
-// Decoded pictures: 8 bits a channel, interleaved, top row first.
+// Decoded pictures: 8 bits per channel, interleaved, top row first.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Image {
 inline constexpr std::int64_t kMostPixels = std::int64_t{1} << 26;
 void check_image_size(std::int64_t height, std::int64_t width);
 
-// By what the bytes are, JPEG or PNG. Throws for a truncated or broken one. EXIF orientation is not applied.
+// JPEG or PNG, told by the bytes. Throws for a truncated or broken one. EXIF orientation is not applied.
 Image decode_image(const std::vector<std::uint8_t>& bytes);
 Image decode_jpeg(const std::vector<std::uint8_t>& bytes);
 Image decode_png(const std::vector<std::uint8_t>& bytes);

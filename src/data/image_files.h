@@ -19,7 +19,7 @@ struct ImageFiles {
 };
 
 // Each folder in `folder` is a class, in sorted order, with pictures at any depth; a folder of pictures
-// alone has no classes. `class_list`, where not empty, is a text file with a class a line, in the order of
+// alone has no classes. `class_list`, where not empty, is a text file with one class per line, in the order of
 // the labels. Throws when there is no .jpg, .jpeg or .png at all.
 ImageFiles find_image_files(const std::string& folder, const std::string& class_list);
 

@@ -1,5 +1,5 @@
-// images: a folder of JPEG and PNG files, a folder a class. Pictures of the model's size are taken as they
-// are; others are resized (short side 256/224 of it) and cropped in the middle, as torchvision does it.
+// images: a folder of JPEG and PNG files, one folder per class. Pictures of the model's size are used
+// unchanged; others are resized (short side 256/224 of it) and cropped in the middle, as torchvision does it.
 #include <ATen/ATen.h>
 
 #include <charconv>
@@ -112,7 +112,8 @@ std::unique_ptr<Dataset> open_images(const DatasetSpec& spec, const InputHint& h
 
 }  // namespace
 
-QUENCH_REGISTER_DATASET("images", open_images, "a folder of JPEG and PNG pictures, with a folder a class or without",
-                        "norm", "mean", "std", "size", "resize", "crop", "classes")
+QUENCH_REGISTER_DATASET("images", open_images,
+                        "a folder of JPEG and PNG pictures, with one folder per class or without", "norm", "mean",
+                        "std", "size", "resize", "crop", "classes")
 
 }  // namespace quench

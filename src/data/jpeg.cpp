@@ -118,7 +118,7 @@ Image decode_jpeg(const std::vector<std::uint8_t>& bytes) {
   check_image_size(info.image_height, info.image_width);
   const int components = info.num_components;
   QUENCH_CHECK(components == 1 || components == 3 || components == 4, "a JPEG of ", components,
-               " components is no picture");
+               " components is not a picture");
   info.out_color_space = components == 1 ? JCS_GRAYSCALE : components == 3 ? JCS_RGB : JCS_CMYK;
   Image image(info.image_height, info.image_width, components);
   QUENCH_CHECK(decoder.read_pixels(image.bytes.data()), "broken JPEG: ", decoder.message());

@@ -1,4 +1,4 @@
-// Loader: threads that make whole batches ahead of the caller. A ring of slots, one a batch in flight,
+// Loader: threads that make whole batches ahead of the caller. A ring of slots, one per batch in flight,
 // keeps them in order and bounds the memory.
 #include <algorithm>
 #include <atomic>
@@ -17,7 +17,7 @@ struct Loader::State {
   State(const Dataset& source, const LoadOptions& load)
       : dataset(source), options(load), order(loading_order(source.size(), load)) {
     QUENCH_CHECK(options.batch_size > 0, "a batch size of ", options.batch_size, " is not above 0");
-    QUENCH_CHECK(options.workers >= 0, options.workers, " loading threads cannot be");
+    QUENCH_CHECK(options.workers >= 0, options.workers, " loading threads are impossible");
     const auto items = static_cast<std::int64_t>(order.size());
     batches = items / options.batch_size + (!options.drop_last && items % options.batch_size != 0 ? 1 : 0);
     if (options.drop_last) order.resize(static_cast<std::size_t>(batches * options.batch_size));

@@ -24,7 +24,7 @@ Constants constants_of(const DatasetSpec& spec) {
   const auto norm = text_option(spec, "norm");
   const auto mean = numbers_option(spec, "mean"), std = numbers_option(spec, "std");
   QUENCH_CHECK(norm || mean || std,
-               "how the images are normalized is not said; give norm=imagenet, norm=cifar10, norm=mnist, norm=half "
+               "the normalization of the images is not given; use norm=imagenet, norm=cifar10, norm=mnist, norm=half "
                "(mean 0.5, std 0.5), norm=none (0 to 1), or mean=a,b,c&std=a,b,c, as the model was trained");
   QUENCH_CHECK(!norm || (!mean && !std), "norm= and mean=/std= exclude each other; give one of them");
   if (!norm) {

@@ -20,7 +20,7 @@ class Normalizer {
   void interleaved(const std::uint8_t* from, float* to, std::int64_t pixels) const;  // HWC -> CHW
 
  private:
-  std::vector<std::array<float, 256>> tables_;  // one a channel
+  std::vector<std::array<float, 256>> tables_;  // one per channel
 };
 
 // Throws when the model takes another shape. `what` names the data: "CIFAR-10 images".

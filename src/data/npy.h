@@ -23,10 +23,10 @@ struct NpyHeader {
 // `text` is the dictionary alone. Throws for what NumPy would need pickle for, text, records and dates.
 NpyHeader parse_npy_header(const std::string& text);
 
-// Magic, version and dictionary, padded to 64 bytes. Throws for a type that NumPy has not.
+// Magic, version and dictionary, padded to 64 bytes. Throws for a type that NumPy lacks.
 std::string npy_header(const RtValue& value);
 
-// bfloat16, which NumPy has not, as float32, which holds all its numbers. All else as it is.
+// bfloat16, which NumPy lacks, as float32, which holds all its values. All else unchanged.
 NamedValues for_numpy(const NamedValues& values);
 
 // Fills exactly this many bytes, or throws.

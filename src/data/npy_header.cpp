@@ -96,8 +96,8 @@ class Scanner {
       QUENCH_CHECK(number < kLargest, "its shape has a dimension too large for any file");
       number = number * 10 + (text_[at_] - '0');
     }
-    QUENCH_CHECK(at_ > begin, "its shape holds something that is no size");
-    if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 wrote long integers so
+    QUENCH_CHECK(at_ > begin, "its shape holds something that is not a size");
+    if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 wrote long integers like this
     return number;
   }
 
@@ -113,7 +113,7 @@ const char* meaning_of(char kind) {
     case 'a': return "text";
     case 'M':
     case 'm': return "dates or durations";
-    case 'V': return "raw bytes (how NumPy saves bfloat16 and other types that it has not)";
+    case 'V': return "raw bytes (how NumPy saves bfloat16 and other types that it lacks)";
     default: return "a type without a tensor form";
   }
 }

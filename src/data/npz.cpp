@@ -1,4 +1,4 @@
-// npz: arrays that are ready for the model. Of a file, one array per input with the items along its first axis; of a
+// npz: arrays that are ready for the model. In a file, one array per input with the items along its first axis; in a
 // folder, one file per item. The array 'labels' or 'y' (optional) holds the labels.
 #include <ATen/ATen.h>
 

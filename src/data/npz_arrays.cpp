@@ -38,9 +38,10 @@ ItemArrays item_arrays(const NamedValues& arrays, const std::set<std::string>& s
   for (const auto& [name, array] : arrays)
     (array.tensor().dim() == 0 || shared.contains(name) ? found.shared : found.items)[name] = array;
   for (const auto& [name, array] : found.items)
-    QUENCH_CHECK(array.tensor().size(0) == found.size(), "the arrays do not hold as many items (their first axis): '",
-                 found.items.begin()->first, "' ", found.size(), ", '", name, "' ", array.tensor().size(0),
-                 "; one that is the same for all items is named by shared=", name);
+    QUENCH_CHECK(array.tensor().size(0) == found.size(),
+                 "the arrays hold different numbers of items (their first axis): '", found.items.begin()->first, "' ",
+                 found.size(), ", '", name, "' ", array.tensor().size(0),
+                 "; name one that is the same for all items with shared=", name);
   return found;
 }
 

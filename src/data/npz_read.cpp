@@ -70,7 +70,8 @@ std::map<std::string, RtValue> read_zip(const std::string& path) {
     QUENCH_CHECK(zip_stat_index(archive.get(), index, 0, &stat) == 0 && (stat.valid & ZIP_STAT_NAME) != 0,
                  "cannot read entry ", i, " of the zip: ", zip_strerror(archive.get()));
     std::string name = stat.name;
-    QUENCH_CHECK(name.ends_with(".npy"), "entry '", name, "' of the zip is no array: .npz files hold .npy files alone");
+    QUENCH_CHECK(name.ends_with(".npy"), "entry '", name,
+                 "' of the zip is not an array: .npz files hold only .npy files");
     name.resize(name.size() - 4);
     RtValue value = with_context([&] { return concat("in its array '", name, "'"); },
                                  [&] { return read_entry(archive.get(), index, stat); });

@@ -27,12 +27,12 @@ using Source = std::unique_ptr<zip_source_t, Discard>;
 // The bytes of one .npy file. libzip takes it over and frees it.
 Source source_of(zip_t* archive, const RtValue& value) {
   QUENCH_CHECK(value.is_tensor(), "it is ", value.is_sequence() ? "a sequence" : "nothing",
-               "; an .npz file holds tensors alone");
+               "; an .npz file holds only tensors");
   const std::string header = npy_header(value);
   const at::Tensor tensor = value.tensor().detach().resolve_conj().resolve_neg().cpu().contiguous();
   const std::size_t size = header.size() + tensor.nbytes();
   auto* bytes = static_cast<char*>(std::malloc(size));
-  QUENCH_CHECK(bytes != nullptr, "there is no memory for its ", size, " bytes");
+  QUENCH_CHECK(bytes != nullptr, "no memory for its ", size, " bytes");
   std::memcpy(bytes, header.data(), header.size());
   if (tensor.nbytes() > 0) std::memcpy(bytes + header.size(), tensor.const_data_ptr(), tensor.nbytes());
   Source source(zip_source_buffer(archive, bytes, size, 1));

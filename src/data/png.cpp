@@ -1,5 +1,5 @@
 // PNG by libpng, to 8-bit grey or RGB: palettes looked up, few bits widened, 16 bits cut to the high byte,
-// transparency dropped, colours as they stand in the file.
+// transparency dropped, colours as in the file.
 #include <png.h>
 
 #include <csetjmp>

@@ -9,7 +9,7 @@
 namespace quench {
 namespace {
 
-// So that a lying file cannot ask for all memory.
+// So that a malicious file cannot ask for all memory.
 constexpr std::int64_t kLargestInput = std::int64_t{1} << 31;
 
 std::vector<std::int64_t> sizes_of(const Value& input) {

@@ -11,7 +11,7 @@ namespace quench {
 // Throws, naming the file, when it is missing, a folder, empty, unreadable or larger than `limit` bytes.
 std::vector<std::uint8_t> read_file(const std::string& path, std::uintmax_t limit);
 
-// A gzip'd or plain file, unpacked bit by bit, so that memory follows what is really there.
+// A gzip'd or plain file, unpacked piece by piece, so that memory use follows what is really there.
 class GzipFile {
  public:
   explicit GzipFile(const std::string& path);

@@ -27,13 +27,13 @@ std::vector<std::uint16_t> read_tokens(const std::string& path) {
 
 std::int64_t id_option(const DatasetSpec& spec, const char* key, std::int64_t otherwise) {
   const std::int64_t id = integer_option(spec, key, 0).value_or(otherwise);
-  QUENCH_CHECK(id <= kLargestId, "option ", key, "=", id, " is no 16-bit token id");
+  QUENCH_CHECK(id <= kLargestId, "option ", key, "=", id, " is not a 16-bit token id");
   return id;
 }
 
 std::int64_t length_of(const DatasetSpec& spec, const InputHint& hint) {
   const auto length = integer_option(spec, "len", 2);
-  QUENCH_CHECK(length || hint.length > 0, "how many tokens the model takes is not known; give len=N");
+  QUENCH_CHECK(length || hint.length > 0, "the number of tokens that the model takes is not known; give len=N");
   QUENCH_CHECK(!length || *length <= kLongestText, "option len=", *length, " is more than ", kLongestText);
   QUENCH_CHECK(!length || hint.length < 0 || *length == hint.length, "len=", *length, ", but the model takes ",
                hint.length, " tokens");

@@ -1,4 +1,4 @@
-// The classes that a model holds most likely, with ties broken the same way everywhere: the lowest index first.
+// The classes that a model considers most likely, with ties broken the same way everywhere: the lowest index first.
 #pragma once
 
 #include <cstdint>

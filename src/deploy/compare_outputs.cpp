@@ -15,7 +15,7 @@ namespace quench {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Of probabilities those below do not count: 14 in logits behind the first, no rounding lifts them to the top, and
+// Probabilities below this do not count: 14 in logits below the first, no rounding lifts them to the top, and
 // runtimes may flush them to zero.
 constexpr double kLeastProbability = 1e-6;
 // A language model's logits in doubles, several times over, would be the largest thing in memory.
@@ -38,7 +38,7 @@ at::Tensor leads_of(const at::Tensor& rows) {
   return two.select(1, 0) - two.select(1, 1);
 }
 
-// The Softmax that makes the output, whatever moves its elements about behind it.
+// The Softmax that makes the output, whatever moves its elements around after it.
 bool is_probabilities(const Value& output) {
   const Node* node = source_of_output(output).producer();
   while (node && moves_codes(*node)) node = node->input(0)->producer();

@@ -14,8 +14,8 @@ class Tensor;
 
 namespace quench {
 
-// Vectors of scores, one a row: over all but the first axis of classified items, over the last axis for texts. Of other
-// outputs over the axis that holds classes by custom: the second of images of classes, else the last.
+// Vectors of scores, one per row: over all but the first axis of classified items, over the last axis for texts. For
+// other outputs, over the axis that usually holds classes: the second for images of classes, else the last.
 at::Tensor predictions_of(const at::Tensor& output, Task task);
 
 class OutputComparison {
@@ -39,7 +39,7 @@ class OutputComparison {
   Task task_;
   double sum_ = 0.0, low_ = 0.0, high_ = 0.0;
   std::int64_t count_ = 0;
-  std::vector<float> farthest_;  // a prediction each: how far its farthest element is off
+  std::vector<float> farthest_;  // per prediction: how far its farthest element is off
   std::vector<float> leads_;     // of each change of top-1: by how much the first of the simulation leads
 };
 

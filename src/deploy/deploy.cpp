@@ -10,7 +10,7 @@
 namespace quench {
 namespace {
 
-// The platform to deploy for. Another than the plan's must be able to run what the plan says.
+// The platform to deploy for. One other than the plan's must be able to run the plan.
 std::string chosen_platform(const QuantizedModel& model, const std::string& asked) {
   QuantPlan plan = model.plan;
   QUENCH_CHECK(!plan.platform.empty() || !asked.empty(), "the plan names no platform; give one (--platform)");
@@ -42,7 +42,7 @@ Graph ready_for(const Graph& quantized, const Exporter& exporter, std::vector<st
 
 void check_names(const Deployment& deployment) {
   for (const DeployFile& file : deployment.files)
-    QUENCH_CHECK(file.name.find('/') == std::string::npos, "'", file.name, "' is no file name");
+    QUENCH_CHECK(file.name.find('/') == std::string::npos, "'", file.name, "' is not a file name");
 }
 
 }  // namespace

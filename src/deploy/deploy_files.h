@@ -6,7 +6,7 @@
 
 namespace quench {
 
-// In the place of the file of that name, or behind the others.
+// Replaces the file of that name, or appends it.
 void put_file(Deployment& deployment, DeployFile file);
 
 // N_qdq.onnx.

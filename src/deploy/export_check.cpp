@@ -23,7 +23,7 @@ constexpr OutputBounds kBounds = {.mean = 0.25, .steps = 24.0, .share = 0.05, .l
 // Operators on codes requantize as their runtimes do.
 constexpr OutputBounds kCodeBounds = {.mean = 1.0, .steps = 24.0, .share = 0.05, .largest = 64.0};
 
-// Of what quantizing changes on average, that much may come of ties.
+// How much of the average change by quantizing may be due to ties.
 constexpr double kShareOfNoise = 0.25;
 
 Graph read_back(const DeployFile& file) {
@@ -49,14 +49,14 @@ bool quantizes_activations(const Node& node) {
   return (is_quantizer(&node) && !node.input(0)->is_constant()) || node.op() == "QuantizeLinear";
 }
 
-// Ranges beside a model are for its target: the model itself holds the quantized weights and nothing more.
+// Ranges beside a model are for its target: the model itself holds only the quantized weights.
 Graph weights_only(const Graph& ready) {
   Graph graph(ready);
   set_state(graph, Role::kActivation, {});
   return graph;
 }
 
-// What is read back must be what was written: if not, the fault is ours.
+// What is read back must be what was written: if not, it is our bug.
 template <typename... Parts>
 void expect(bool holds, const Parts&... parts) {
   if (!holds) throw std::logic_error(concat(parts...));
@@ -118,7 +118,7 @@ class ExportCheck {
     return results;
   }
 
-  // Of a discrete output another class near a tie is no fault; the scores that it comes from are not seen.
+  // In a discrete output another class near a tie is not an error; the scores behind it are not visible.
   static bool is_within(const OutputResult& output, double mean, double largest) {
     return output.discrete || (output.steps(output.mean) <= mean && output.steps(output.largest) <= largest);
   }
@@ -139,7 +139,7 @@ void check_export(const Graph& ready, const Dataset* data, Deployment& deploymen
   const ExportCheck check(ready, data);
   if (!check.can_run())
     deployment.notes.push_back(
-        "the files were not run beside the model: nothing says which sizes its inputs take (give data)");
+        "the files were not run against the model: the sizes of its inputs are not known (give data)");
   for (const DeployFile& file : deployment.files) {
     if (!file.is_model()) continue;
     if (fits_memory(file.model))

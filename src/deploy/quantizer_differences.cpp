@@ -36,7 +36,7 @@ std::string text(const Place& place) {
 
 bool only_names(const Node& node) { return node.op() == "Identity"; }
 
-// What stands right behind the place: a quantizer (or a DequantizeLinear that none could be made of), or null.
+// What directly follows the place: a quantizer (or a DequantizeLinear that could not become one), or null.
 const Node* quantizer_at(const Value* value) {
   while (value && value->producer() && only_names(*value->producer())) value = value->producer()->input(0);
   const Node* node = value ? value->producer() : nullptr;
@@ -189,7 +189,7 @@ class Comparison {
     }
   }
 
-  // What no place of the file could be found for: its readers are gone.
+  // What has no place in the file: its readers are gone.
   void compare_by_name(const Node& quantizer) {
     const std::string& name = quantizer.input(0)->name();
     for (const Node* other : quantizers_of(file_))

@@ -1,4 +1,4 @@
-// Whether a deployed file says what the model says that it was made of: quantizer by quantizer, constant by constant.
+// Whether a deployed file agrees with the model it was made from: quantizer by quantizer, constant by constant.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace quench {
 
-// The graph of a deployed file with quantizers in the place of QuantizeLinear and DequantizeLinear.
+// The graph of a deployed file with quantizers instead of QuantizeLinear and DequantizeLinear.
 Graph with_quantizers(Graph file);
 
 struct QuantizerComparison {

@@ -17,14 +17,14 @@ void check_quantizers(const Graph& graph) {
   int found = 0;
   for (const auto& node : graph.nodes()) {
     QUENCH_CHECK(node->op() != "quench.Leaf", node->where(),
-                 " runs code of its own, which no file can hold: leave it out of the model that is deployed");
+                 " runs code of its own, which no file can hold: remove it from the model to be deployed");
     if (!is_quantizer(node.get()) && !is_bias_quantizer(node.get())) continue;
     ++found;
     QUENCH_CHECK(is_on(*node), node->where(),
                  " is switched off: calibrate the model, or switch it on (enable_quantization)");
     QUENCH_CHECK(is_bias_quantizer(node.get()) || is_calibrated(*node), node->where(), " was never calibrated");
   }
-  QUENCH_CHECK(found > 0, "the model has no quantizers: 'quench quantize' puts them in");
+  QUENCH_CHECK(found > 0, "the model has no quantizers: 'quench quantize' inserts them");
 }
 
 void drop_stubs(Graph& graph) {
@@ -38,7 +38,7 @@ void drop_stubs(Graph& graph) {
     }
 }
 
-// A quantizer behind an output y gave it the name y.fq.
+// A quantizer after an output y gave it the name y.fq.
 void restore_output_names(Graph& graph) {
   for (Value* output : graph.outputs()) {
     const Node* node = output->producer();

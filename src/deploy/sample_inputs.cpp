@@ -18,7 +18,7 @@ namespace {
 constexpr int kBatches = 2;
 constexpr std::int64_t kItems = 4;  // of data
 
-// In the place of sizes that are not known.
+// Used for sizes that are not known.
 struct Sizes {
   std::int64_t items, others;
 };

@@ -68,7 +68,7 @@ std::vector<std::int64_t> shape_for(const FakeQuantParam& param, const QScheme& 
 void check_shapes(const FakeQuantSpec& spec, const FakeQuantTensors& tensors, const std::vector<std::int64_t>& sizes) {
   const std::vector<FakeQuantParam> params = params_of(spec);
   QUENCH_CHECK(tensors.all.size() == params.size(), "'", spec.algorithm, "' takes ", params.size(),
-               " tensors beside x, not ", tensors.all.size());
+               " tensors besides x, not ", tensors.all.size());
   for (std::size_t i = 0; i < params.size(); ++i) {
     const at::Tensor& tensor = tensors.all[i];
     QUENCH_CHECK(tensor.scalar_type() == at::kFloat, "'", params[i].name, "' must be float, not ",
@@ -149,7 +149,7 @@ void check_values(const FakeQuantSpec& spec, const FakeQuantTensors& tensors) {
   const at::Tensor zero = tensors.zero_point();
   const int low = spec.scheme.symmetric() ? 0 : spec.scheme.qmin(),
             high = spec.scheme.symmetric() ? 0 : spec.scheme.qmax();
-  QUENCH_CHECK(all_of((zero == zero.round()) & (zero >= low) & (zero <= high)), "a zero point is no code of '",
+  QUENCH_CHECK(all_of((zero == zero.round()) & (zero >= low) & (zero <= high)), "a zero point is not a code of '",
                spec.scheme.text(), "': integers from ", low, " to ", high, " are");
 }
 

@@ -60,7 +60,7 @@ class Pact : public FakeQuant {
   }
 
  private:
-  // How many steps from zero the scale rule counts up to the end of the range: of signed symmetric codes half of all,
+  // How many steps the scale rule counts from zero to the end of the range: for signed symmetric codes half of all,
   // which is half a step more than the largest code where they are not narrow.
   float steps_above(float zero) const {
     const auto low = static_cast<float>(scheme().qmin()), high = static_cast<float>(scheme().qmax());

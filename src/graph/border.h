@@ -1,6 +1,6 @@
 // The border of a model whose inputs or outputs are of another floating-point type than it computes in: a Cast stands
-// between the two (passes/widen_to_float32.cpp). Stages that treat what enters and leaves a model in a way of its own
-// ask here, and so see through it.
+// between the two (passes/widen_to_float32.cpp). Stages that treat what enters and leaves a model specially ask here,
+// and so see through it.
 #pragma once
 
 #include "quench/graph.h"
@@ -11,11 +11,11 @@ namespace quench {
 // float16 and bfloat16.
 bool is_narrow_float(DType dtype);
 
-// float32 in the narrow type that an input declares: data comes as float32, whatever the model takes. All else as it
-// is.
+// float32 in the narrow type that an input declares: data comes as float32, whatever the model takes. All else
+// unchanged.
 RtValue in_type_of(const Value& input, const RtValue& value);
 
-// An input of the model, or what the Cast behind one makes of it.
+// An input of the model, or what the Cast after one makes of it.
 bool is_model_input(const Value& value);
 // What is read of an input of the model: itself, and what Casts to other floating-point types make of it.
 std::vector<const Value*> values_of_input(const Value& input);

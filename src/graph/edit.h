@@ -1,5 +1,5 @@
 // Edits that rewriting stages (upgrading, lowering) have in common: constants named after a node, inputs
-// that come and go, a node slipped in behind an output without its name changing.
+// that come and go, a node inserted after an output without changing its name.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ Value& add_scalar(Graph& graph, const Node& node, const std::string& suffix, dou
 void set_optional_input(Graph& graph, Node& node, int slot, Value* value);
 void drop_input(Graph& graph, Node& node, int slot);  // makes it absent, and ends the list at the last present one
 
-// Puts a node behind `node` that takes the output's name, type and users; `node` makes a fresh value
+// Puts a node after `node` that takes the output's name, type and users; `node` makes a fresh value
 // for it. `op` gets that value, then `others`.
 Node& insert_behind(Graph& graph, Node& node, int output, const std::string& op, const std::vector<Value*>& others);
 

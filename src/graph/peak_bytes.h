@@ -1,4 +1,4 @@
-// What a run of a graph holds at its worst moment.
+// What a run of a graph holds at its peak.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ enum class ScalarType : std::int8_t;
 namespace quench {
 
 c10::ScalarType scalar_type_of(DType dtype);  // throws for string
-DType dtype_of(c10::ScalarType type);         // throws for a type that ONNX has not (quantized ...)
+DType dtype_of(c10::ScalarType type);         // throws for a type that ONNX lacks (quantized ...)
 DType dtype_of(const at::Tensor& tensor);
 Dims dims_of(const at::Tensor& tensor);
 

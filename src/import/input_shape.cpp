@@ -20,7 +20,7 @@ TypeInfo parse_input_shape(const std::string& text) {
     std::int64_t number = 0;
     const auto [stopped, error] = std::from_chars(part.data(), part.data() + part.size(), number);
     QUENCH_CHECK(error == std::errc() && stopped == part.data() + part.size() && number > 0, "'", text,
-                 "' is no shape such as 1,3,224,224 or 1,128:int64");
+                 "' is not a shape such as 1,3,224,224 or 1,128:int64");
     type.dims->emplace_back(number);
     begin = end + 1;
   }

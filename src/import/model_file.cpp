@@ -1,4 +1,4 @@
-// import_model: by what the file is, whatever it is called.
+// import_model: by what the file contains, whatever it is called.
 #include <algorithm>
 #include <array>
 #include <fstream>
@@ -17,7 +17,7 @@ bool is_zip(const std::string& path) {
   return file.read(head.data(), head.size()) && std::string(head.data(), head.size()) == "PK\x03\x04";
 }
 
-// What torch writes has a version; LibTorch's own reader says little of other archives.
+// What torch writes has a version; LibTorch's own reader says little about other archives.
 bool has_version(const ZipArchive& zip) {
   const std::vector<std::string> names = zip.names();
   return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.ends_with("/version"); });
@@ -26,13 +26,13 @@ bool has_version(const ZipArchive& zip) {
 bool is_torch_export(const std::string& path) {
   const ZipArchive zip(path);
   if (is_pt2_archive(zip)) return true;
-  QUENCH_CHECK(has_version(zip), "a zip archive, but neither of torch.export nor of TorchScript");
+  QUENCH_CHECK(has_version(zip), "a zip archive, but from neither torch.export nor TorchScript");
   return false;
 }
 
 void check_no_shapes(const std::string& path, const ImportOptions& options) {
   QUENCH_CHECK(options.inputs.empty(), "the shapes of inputs (--input-shape, or 'input_shape' of a config) are for ",
-               "TorchScript files; ", path, " says them itself: leave them out");
+               "TorchScript files; ", path, " has them itself: omit them");
 }
 
 Graph import_zip(const std::string& path, const ImportOptions& options) {

@@ -1,4 +1,4 @@
-// The entries of a scheme (one a scale) over a tensor: the data in the order that layout_of() describes, and
+// The entries of a scheme (one per scale) over a tensor: the data in the order that layout_of() describes, and
 // results back in the order of scale_shape().
 #pragma once
 
@@ -15,11 +15,11 @@ namespace quench {
 at::Tensor laid_out(const at::Tensor& x, const QScheme& scheme);
 Layout entry_layout(const at::Tensor& laid, const QScheme& scheme);
 
-// {entries, elements of an entry}, contiguous: for what is worked on one entry at a time. Copies where an entry
-// does not lie in one piece.
+// {entries, elements of an entry}, contiguous: for what is processed one entry at a time. Copies if an entry
+// is not contiguous.
 at::Tensor entry_rows(const at::Tensor& laid, const QScheme& scheme);
 
-// One row an entry: from the order of laid_out(x) to the order of the scales, and the reverse. Only groups
+// One row per entry: from the order of laid_out(x) to the order of the scales, and the reverse. Only groups
 // whose axis is not the last differ.
 at::Tensor to_scale_order(const at::Tensor& rows, const at::Tensor& x, const QScheme& scheme);
 at::Tensor from_scale_order(const at::Tensor& rows, const at::Tensor& x, const QScheme& scheme);

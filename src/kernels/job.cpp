@@ -26,10 +26,10 @@ at::Tensor flat_scales(const at::Tensor& scales, const QScheme& scheme, bool mov
 
 void check_scales(const at::Tensor& scales, const char* what, std::int64_t channels, const at::Tensor& x) {
   QUENCH_CHECK(scales.scalar_type() == at::kFloat, "the ", what, " must be float32");
-  QUENCH_CHECK(scales.device() == x.device(), "the ", what, " lies on ", scales.device().str(), ", the tensor on ",
+  QUENCH_CHECK(scales.device() == x.device(), "the ", what, " is on ", scales.device().str(), ", the tensor on ",
                x.device().str());
   QUENCH_CHECK(scales.numel() == 1 || scales.numel() == channels, "the ", what, " has ", scales.numel(),
-               " entries; the scheme wants 1 or ", channels);
+               " entries; the scheme takes 1 or ", channels);
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ at::Tensor Job::like_x(const at::Tensor& other) const {
   const State& s = *state_;
   QUENCH_CHECK(other.sizes() == s.original.sizes(), "tensors of one operation must have one shape, not ",
                s.original.sizes(), " and ", other.sizes());
-  QUENCH_CHECK(other.device() == s.original.device(), "two tensors of one operation lie on different devices");
+  QUENCH_CHECK(other.device() == s.original.device(), "two tensors of one operation are on different devices");
   if (s.moved) return axis_to_end(other, *s.scheme);
   if (other.strides() == s.x.strides()) return other;
   return at::empty_like(s.x, other.options(), at::MemoryFormat::Preserve).copy_(other);

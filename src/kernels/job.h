@@ -1,4 +1,4 @@
-// A tensor and its scales made ready for the raw loops, and results brought back to how the tensor lies.
+// A tensor and its scales made ready for the raw loops, and results brought back to the tensor's layout.
 #pragma once
 
 #include <memory>
@@ -17,10 +17,10 @@ class Job {
 
   const AffineView& view() const;
   const at::Tensor& x() const;                          // dense, with groups last
-  at::Tensor like_x(const at::Tensor& other) const;     // other's values as x() lies in memory
-  at::Tensor result(const at::Tensor& computed) const;  // lying as the tensor that came
-  at::Tensor empty() const;                             // uninitialised, as x() lies
-  at::Tensor sums() const;                              // uninitialised, one a channel
+  at::Tensor like_x(const at::Tensor& other) const;     // other's values in the layout of x()
+  at::Tensor result(const at::Tensor& computed) const;  // in the layout of the tensor given
+  at::Tensor empty() const;                             // uninitialised, in the layout of x()
+  at::Tensor sums() const;                              // uninitialised, one per channel
   at::Tensor scale_sums(const at::Tensor& sums) const;  // in the shape of the scale
   at::Tensor zero_sums(const at::Tensor& sums) const;   // in the shape of the zero point
   const Kernels& kernels() const;                       // for the tensor's device

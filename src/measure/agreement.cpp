@@ -27,8 +27,7 @@ struct Powers {
 };
 
 void add(const at::Tensor& exact, const at::Tensor& quantized, Powers& powers, AgreementRecord& record) {
-  if (exact.sizes() != quantized.sizes())
-    return;  // its length depends on the data: there is nothing to set side by side
+  if (exact.sizes() != quantized.sizes()) return;  // its length depends on the data: there is nothing to compare
   const at::Tensor x = exact.to(at::kDouble), y = quantized.to(at::kDouble);
   powers.signal += x.square().sum().item<double>();
   powers.noise += (x - y).square().sum().item<double>();
@@ -38,7 +37,7 @@ void add(const at::Tensor& exact, const at::Tensor& quantized, Powers& powers, A
   record.same += same.sum().item<std::int64_t>();
 }
 
-// Without the copies that fill up a batch, where the first dim is that of the items.
+// Without the copies that pad a batch, if the first dim is that of the items.
 at::Tensor real(const at::Tensor& output, std::int64_t fed, std::int64_t items) {
   return output.dim() > 0 && output.size(0) == fed ? output.narrow(0, 0, items) : output;
 }
@@ -64,7 +63,7 @@ AgreementRecord agreement(const Graph& plain, const Graph& quantized, const Data
   Executor first(plain, exec), second(quantized, exec);
   AgreementRecord record;
   Powers powers;
-  if (!plain.outputs()[0]->type().is_tensor()) return record;  // a sequence: nothing to set side by side
+  if (!plain.outputs()[0]->type().is_tensor()) return record;  // a sequence: nothing to compare
   while (record.items < options.items) {
     const std::optional<Fed> batch = feed.next();
     if (!batch) break;
@@ -83,8 +82,7 @@ AgreementRecord agreement(const Graph& plain, const Graph& quantized, const Data
 std::string agreement_text(const AgreementRecord& record) {
   const std::string sqnr = concat("SQNR of the output ", decimals(record.sqnr, 1), " dB");
   if (record.rows == 0) return concat(sqnr, " on ", record.items, " items");
-  return concat(record.same, " of ", record.rows, " predictions on ", record.items, " items are those of float (", sqnr,
-                ")");
+  return concat(record.same, " of ", record.rows, " predictions on ", record.items, " items match float (", sqnr, ")");
 }
 
 }  // namespace quench

@@ -33,7 +33,7 @@ void ErrorSums::add(const at::Tensor& x, const at::Tensor& y, std::int64_t image
                y.sizes());
   if (x.numel() == 0) return;
   const bool by_image = x.dim() > 0 && x.size(0) == images;
-  // Alike in memory, so that element meets element; in which order, no sum asks.
+  // With one layout, so that elements match; the sums do not depend on the order.
   const auto format = x.suggest_memory_format();
   const auto rows = [&](const at::Tensor& t) { return t.to(at::kCPU, at::kFloat).contiguous(format); };
   const at::Tensor a = rows(x), b = rows(y);

@@ -14,7 +14,7 @@ namespace quench {
 
 class ErrorSums {
  public:
-  // x and y have the same shape; dimension 0 is taken for images where it has `images` of them, else all is one.
+  // x and y have the same shape; dimension 0 is taken as images if its size is `images`, else all is one.
   void add(const at::Tensor& x, const at::Tensor& y, std::int64_t images);
   TensorError result() const;
 

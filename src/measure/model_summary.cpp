@@ -97,7 +97,7 @@ class Summarizer {
 
 constexpr std::int64_t kLargestDim = 4096;
 
-// What a dim that has no name is called among the chosen ones: it has no symbol of its own.
+// What an unnamed dim is called among the chosen ones: it has no symbol of its own.
 constexpr const char* kUnnamed = "?";
 
 // Each symbol of the inputs as given, else `batch` (a first dim) or `size`.

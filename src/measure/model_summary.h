@@ -1,4 +1,4 @@
-// What `quench inspect` shows: one row a node (shapes, parameters, multiply-accumulates) and the totals.
+// What `quench inspect` shows: one row per node (shapes, parameters, multiply-accumulates) and the totals.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct ModelSummary {
   std::int64_t macs = 0;            // of the nodes where it is known
   std::int64_t macs_unknown = 0;    // nodes that work but do not say how much
   std::int64_t constant_bytes = 0;  // of all constants, as stored in a file
-  DimBindings dims;                 // what MACs are for: every symbol of the inputs; empty where no size fits
+  DimBindings dims;                 // the sizes that MACs are for: every symbol of the inputs; empty if no size fits
 };
 
 // Types are shown as the graph has them. MACs are for the dims of the inputs with `dims` put in for symbols, and
@@ -43,10 +43,10 @@ ModelSummary summarize(const Graph& graph, const DimBindings& dims = {});
 // The names of the symbols in the inputs' types, in order.
 std::vector<std::string> input_symbols(const Graph& graph);
 // `dims` and, for the symbols that are not given, 1 (for the batch) or the least power of two that every operator
-// takes. Throws what the operators say where none does.
+// takes. Throws the operators' error if none does.
 DimBindings fitting_dims(const Graph& graph, const DimBindings& dims);
-// A copy whose inputs have numbers in place of symbols (fitting_dims() where not given), types inferred anew. Throws
-// for a name in `dims` that is no symbol of the inputs.
+// A copy whose inputs have numbers in place of symbols (fitting_dims() where not given), types inferred again. Throws
+// for a name in `dims` that is not a symbol of the inputs.
 Graph bind_dims(const Graph& graph, const DimBindings& dims);
 
 }  // namespace quench

@@ -28,7 +28,7 @@ ExecOptions exec_options(const ProfileOptions& options) {
   return exec;
 }
 
-// Weights quantized once, not once a batch.
+// Weights quantized once, not once per batch.
 Graph with_folded_weights(const Graph& quantized) {
   Graph folded = quantized;
   run_passes(folded, {"fold_weights", "eliminate_dead"});
@@ -115,7 +115,7 @@ class Profiler {
       if (!is_dead(name, layer)) alive[name] = value;
   }
 
-  // Without the items that only fill up a batch whose size the model fixes.
+  // Without the items that only pad a batch whose size the model fixes.
   static void compare(const RtValue& x, const RtValue& y, std::int64_t batch, std::int64_t images, ErrorSums& sums) {
     const auto real = [&](const at::Tensor& t) {
       return t.dim() > 0 && t.size(0) == batch ? t.narrow(0, 0, images) : t;

@@ -65,7 +65,7 @@ class Walk {
     return names;
   }
 
-  // Whether a quantizer is behind anything that it reads or writes.
+  // Whether a quantizer follows anything that it reads or writes.
   bool is_touched(const Layer& layer) const {
     const auto quantizes = [&](const Value* value) { return value && quantizer_of(quantized_, value->name()); };
     for (const Node* node : layer.nodes)

@@ -13,7 +13,7 @@ struct ProfileLayer {
   std::vector<std::string> inputs;   // what it reads of the data, before any quantizer
   std::vector<std::string> outputs;  // what later layers or the graph's outputs read
   std::string compared;              // the output that is compared, as the float graph knows it; "": none
-  std::string quantized;             // the same behind its quantizer, where it has one
+  std::string quantized;             // the same after its quantizer, if it has one
 };
 
 // All of them, in an order in which they can be run one by one. Only those that a quantizer touches are compared.

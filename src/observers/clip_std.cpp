@@ -31,7 +31,7 @@ class ClipStd : public StatisticsObserver {
       const double mean = moments_.mean(i), reach = reach_ * moments_.deviation(i);
       clipped.min[i] = std::max(clipped.min[i], static_cast<float>(mean - reach));
       clipped.max[i] = std::min(clipped.max[i], static_cast<float>(mean + reach));
-      // The mean of equal values may round to beside them.
+      // The mean of equal values may round to a neighbour.
       clipped.max[i] = std::max(clipped.min[i], clipped.max[i]);
     }
     return qparams_of_range(scheme(), clipped.min, clipped.max);
@@ -45,7 +45,7 @@ class ClipStd : public StatisticsObserver {
 
 }  // namespace
 
-QUENCH_REGISTER_ITEM(ObserverEntry, "clip_std", "the mean and so many deviations to both sides",
+QUENCH_REGISTER_ITEM(ObserverEntry, "clip_std", "the mean and a number of deviations to both sides",
                      {new_observer<ClipStd>, {{"std_scale", 2.6, "deviations to each side"}}})
 
 }  // namespace quench

@@ -9,9 +9,9 @@
 namespace quench {
 namespace {
 
-constexpr double kSmall = 1e-4;  // in place of an empty bin, as ncnn
+constexpr double kSmall = 1e-4;  // instead of an empty bin, as in ncnn
 
-constexpr double kEqual = 1e-12;  // divergences are sums of some 1000 terms below 20: nearer ones are equal
+constexpr double kEqual = 1e-12;  // divergences are sums of about 1000 terms below 20: closer ones are equal
 
 double times_log(double share) { return share > 0 ? share * std::log(share) : 0.0; }
 
@@ -28,7 +28,7 @@ EntropySearch::EntropySearch(const double* counts, int bins, int levels)
   }
 }
 
-// Whole bins [first, last), a share of the one before and of the one behind them. A group is at least one bin wide, so
+// Whole bins [first, last), a share of the one before and of the one after them. A group is at least one bin wide, so
 // that a bin belongs to two of them at most, and the last bin kept to the last group alone.
 struct EntropySearch::Group {
   int first, last;

@@ -1,4 +1,4 @@
-// fixed_qparams: a scale and a zero point that are given: for Sigmoid, Softmax (1/256, 0) and Tanh (2/256, 128),
+// fixed_qparams: a given scale and zero point: for Sigmoid, Softmax (1/256, 0) and Tanh (2/256, 128),
 // whose range is known (docs/numerics.md 2).
 #include <ATen/ATen.h>
 
@@ -35,7 +35,7 @@ class FixedQParams : public StatisticsObserver {
 
 }  // namespace
 
-QUENCH_REGISTER_ITEM(ObserverEntry, "fixed_qparams", "a scale and a zero point that are given",
+QUENCH_REGISTER_ITEM(ObserverEntry, "fixed_qparams", "a given scale and zero point",
                      {new_observer<FixedQParams>,
                       {{"scale", std::numeric_limits<double>::quiet_NaN(), "the scale; must be given"},
                        {"zero_point", 0.0, "the zero point"}},

@@ -1,4 +1,4 @@
-// A histogram that depends on the set of values alone, not on the batches or the order in which they came: bins are a
+// A histogram that depends only on the set of values, not on the batches or the order in which they came: bins are a
 // power of two wide, with edges at its multiples, and merge in pairs where the range outgrows them. So the bins follow
 // from the range of all values, a value's bin is exact, and counts are whole numbers.
 #pragma once

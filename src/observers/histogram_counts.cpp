@@ -29,7 +29,7 @@ void HistogramCounts::clear() {
 
 void HistogramCounts::allocate(std::size_t rows) {
   QUENCH_CHECK(static_cast<double>(rows) * bins_ <= kMostCounts, rows, " histograms of ", bins_,
-               " bins are too much: take fewer bins, or an observer without histogram");
+               " bins are too many: use fewer bins, or an observer without a histogram");
   counts_.assign(rows * static_cast<std::size_t>(bins_), 0.0);
 }
 

@@ -1,4 +1,4 @@
-// Counts of values in bins, one row a scale, over any number of batches in constant memory: what every histogram of an
+// Counts of values in bins, one row per scale, over any number of batches in constant memory: what each histogram of an
 // observer has, however its bins came about.
 #pragma once
 
@@ -40,7 +40,7 @@ class HistogramCounts : public Statistic {
   HistogramCounts(const Options& options, bool absolute, int times);
 
   double* own_row(std::size_t entry) { return counts_.data() + entry * static_cast<std::size_t>(bins_); }
-  void allocate(std::size_t rows);  // zeros; throws where it is too much
+  void allocate(std::size_t rows);  // zeros; throws if it is too much
   bool absolute() const { return absolute_; }
   TensorRange of_magnitudes(const TensorRange& range) const;  // as it is, or of |x| where those are counted
 

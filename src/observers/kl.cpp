@@ -41,7 +41,7 @@ class Kl : public StatisticsObserver {
   }
 
  private:
-  // Zeros are no part of the question: a code stands for them whatever the clip, yet the search would count their
+  // Zeros do not matter here: a code stands for them whatever the clip, yet the search would count their
   // peak (half of what a Relu gives) as lost in its group, and clip to the narrowest group for its sake. So the first
   // bin holds no more than its neighbour, as in TensorRT's toolkit (pytorch-quantization, calib/histogram.py).
   std::vector<double> without_zeros(std::size_t entry) const {
@@ -59,7 +59,7 @@ class Kl : public StatisticsObserver {
     return std::clamp(static_cast<int>(levels), levels_, histogram_.bins());
   }
 
-  // Up to the end of the range; the search wants at least one a level.
+  // Up to the end of the range; the search needs at least one per level.
   int bins_for(std::size_t entry) const { return std::max(histogram_.used_bins(entry), levels_for(entry)); }
 
   int levels_ = 128;

@@ -1,4 +1,4 @@
-// Sums over all batches: of x, x^2, |x|, and the number of elements; one of each a scale.
+// Sums over all batches: of x, x^2, |x|, and the number of elements; one of each per scale.
 #pragma once
 
 #include "observers/statistic.h"

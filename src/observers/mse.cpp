@@ -19,7 +19,7 @@ bool on_histogram(const Options& options) {
 
 std::vector<OptionInfo> mse_options() {
   return {{"p", 2.0, "power of the error"},
-          {"on", "histogram", "histogram (of all batches, searched once) or batch (each on its own, as MQBench)"},
+          {"on", "histogram", "histogram (of all batches, searched once) or batch (each on its own, as in MQBench)"},
           GridHistogram::bins_option()};
 }
 

@@ -1,4 +1,4 @@
-// The part of every observer that is the same: what is let in, and what is kept beside its own statistics.
+// What all observers share: which data is accepted, and what is kept besides their own statistics.
 #include "quench/observer.h"
 
 #include <ATen/ATen.h>
@@ -31,7 +31,7 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return "[" + text + "]";
 }
 
-constexpr std::int64_t kMostBatches = std::int64_t{1} << 53;  // beyond that a count is a lie
+constexpr std::int64_t kMostBatches = std::int64_t{1} << 53;  // beyond that a count cannot be true
 constexpr std::int64_t kMostScales = std::int64_t{1} << 31;
 
 std::vector<std::int64_t> checked_shape(const std::vector<std::int64_t>& shape, const QScheme& scheme, bool seen) {
@@ -43,7 +43,7 @@ std::vector<std::int64_t> checked_shape(const std::vector<std::int64_t>& shape, 
   std::int64_t scales = 1;
   for (const std::int64_t size : shape) {
     QUENCH_CHECK(size >= 1 && size <= kMostScales / scales, "scales of the shape ", shape_text(shape),
-                 " cannot be: each size must be positive, and their product at most ", kMostScales);
+                 " are impossible: each size must be positive, and their product at most ", kMostScales);
     scales *= size;
   }
   return shape;

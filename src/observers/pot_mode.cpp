@@ -46,7 +46,7 @@ class Votes : public Statistic {
     for (std::size_t i = 0; i < exponents.size(); ++i) {
       QUENCH_CHECK(counts[i] >= 1 && counts[i] <= kMostVotes, "an exponent has ", counts[i], " votes");
       QUENCH_CHECK(votes_.try_emplace(checked_exponent(exponents[i]), counts[i]).second, "the exponent ", exponents[i],
-                   " is there twice");
+                   " occurs twice");
     }
   }
 

@@ -65,7 +65,7 @@ MovingRange::MovingRange(const Options& options) {
 
 std::vector<OptionInfo> MovingRange::options() {
   return {{"ema_ratio", kNotGiven, "weight of the old value (0.9)"},
-          {"averaging_constant", kNotGiven, "weight of the new value, in place of ema_ratio"}};
+          {"averaging_constant", kNotGiven, "weight of the new value, instead of ema_ratio"}};
 }
 
 void MovingRange::add(const TensorRange& range) {

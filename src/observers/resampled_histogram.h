@@ -1,4 +1,4 @@
-// torch's histogram (docs/numerics.md 7.1), for what re-creates a reference: the first batch sets the bins, and a wider
+// torch's histogram (docs/numerics.md 7.1), for re-creating a reference: the first batch sets the bins, and a wider
 // one resamples them, so that the counts depend on the order of the batches. Float bounds.
 #pragma once
 

@@ -21,7 +21,7 @@ at::Tensor state_of(const std::vector<std::int64_t>& values);
 std::vector<float> floats_of(const at::Tensor& values);
 std::vector<double> doubles_of(const at::Tensor& values);
 
-// Entry `name`; throws where it is missing or has not `count` values.
+// Entry `name`; throws if it is missing or does not have `count` values.
 std::vector<double> doubles_of(const State& state, const std::string& name);
 std::vector<float> floats_of(const State& state, const std::string& name, std::size_t count);
 std::vector<double> doubles_of(const State& state, const std::string& name, std::size_t count);

@@ -12,7 +12,7 @@
 namespace quench {
 namespace {
 
-// at::sigmoid and its like, as evaluations.
+// at::sigmoid and the like, as evaluations.
 template <at::Tensor (*Function)(const at::Tensor&)>
 std::vector<RtValue> unary(const Node&, const Inputs& in, ExecContext&) {
   return {Function(in[0].tensor())};
@@ -35,7 +35,7 @@ std::vector<RtValue> celu(const Node& node, const Inputs& in, ExecContext&) {
   return {at::celu(in[0].tensor(), node.get_float("alpha", 1.0))};
 }
 
-// The slope broadcasts to x; one slope, or one a channel ([C, 1, 1]), is LibTorch's own prelu.
+// The slope broadcasts to x; one slope, or one per channel ([C, 1, 1]), is LibTorch's own prelu.
 std::vector<RtValue> prelu(const Node&, const Inputs& in, ExecContext&) {
   const at::Tensor &x = in[0].tensor(), &slope = in[1].tensor();
   const bool by_channel =
@@ -95,7 +95,7 @@ std::vector<RtValue> shrink(const Node& node, const Inputs& in, ExecContext&) {
   return {at::where(x < -lambd, x + bias, inner).to(x.scalar_type())};
 }
 
-// Bounds are read as numbers, save where they themselves are trained.
+// Bounds are read as numbers, except where they themselves are trained.
 std::vector<RtValue> clip(const Node&, const Inputs& in, ExecContext&) {
   const at::Tensor& x = in[0].tensor();
   const std::optional<at::Tensor> low = optional_tensor(in, 1), high = optional_tensor(in, 2);

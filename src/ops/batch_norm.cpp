@@ -11,7 +11,7 @@
 namespace quench {
 namespace {
 
-// ONNX's momentum is a float with some 7 digits and weighs the old value; LibTorch's weighs the new one.
+// ONNX's momentum is a float with about 7 digits and weights the old value; LibTorch's weights the new one.
 // Rounding to 7 digits makes 0.9 exactly 0.1, so that training the graph equals training the module.
 double torch_momentum(const Node& node) { return std::round((1.0 - node.get_float("momentum", 0.9)) * 1e7) / 1e7; }
 

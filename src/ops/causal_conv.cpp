@@ -18,7 +18,7 @@ enum Slot : std::uint8_t { kInput, kWeight, kBias, kPastState };
 bool has_silu(const Node& node) {
   const std::string name = node.get_string("activation", "none");
   QUENCH_CHECK(name == "none" || name == "silu" || name == "swish", node.where(), ": activation '", name,
-               "' is none of none, silu and swish");
+               "' is not one of none, silu, swish");
   return name != "none";
 }
 

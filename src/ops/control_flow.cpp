@@ -143,7 +143,7 @@ void settle_states(Node& node, Graph& body, std::size_t states) {
       settled = false;
     }
     if (settled && !fill_empty(node, types)) return;
-    // States may hand their types on from one to the next, one a turn: after a few rounds none keeps its dims.
+    // States may hand their types on from one to the next, one per turn: after a few rounds none keeps its dims.
     if (round + 1 >= kRounds)
       for (TypeInfo& type : types) type.dims.reset();
   }

@@ -62,7 +62,7 @@ at::Tensor encode_float4(const at::Tensor& values) {
   return code + values.signbit().to(at::kByte) * 8;
 }
 
-// e8m0 is a float's exponent; what the fraction does to it is the rounding mode's affair.
+// e8m0 is a float's exponent; how the fraction affects it is up to the rounding mode.
 at::Tensor encode_e8m0(const at::Tensor& values, const ConvertOptions& options) {
   const at::Tensor x = values.to(at::kFloat).contiguous();
   const at::Tensor bits = x.view(at::kInt);

@@ -1,4 +1,4 @@
-// Dropout: the identity, save in a training run.
+// Dropout: the identity, except in a training run.
 #include <ATen/ATen.h>
 
 #include "ops/arguments.h"

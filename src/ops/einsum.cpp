@@ -25,14 +25,14 @@ std::vector<RtValue> einsum(const Node& node, const Inputs& in, ExecContext&) {
   return {at::einsum(equation_of(node), tensors)};
 }
 
-// The dims that an ellipsis stands for: labels that are no letters, counted from the right, so that they broadcast.
+// The dims that an ellipsis stands for: labels that are not letters, counted from the right, so that they broadcast.
 std::string ellipsis_labels(std::size_t count) {
   std::string labels;
   while (count > 0) labels += static_cast<char>('0' + --count);
   return labels;
 }
 
-// The equation with labels in the place of its ellipses; nothing where a rank is not known.
+// The equation with labels instead of its ellipses; nothing if a rank is not known.
 std::optional<std::string> without_ellipses(const Node& node) {
   const std::string equation = equation_of(node);
   const std::size_t arrow = std::min(equation.find("->"), equation.size());

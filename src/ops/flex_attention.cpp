@@ -1,4 +1,4 @@
-// FlexAttention (ai.onnx.preview): scaled dot product whose scores and probabilities go through bodies of the user's.
+// FlexAttention (ai.onnx.preview): scaled dot product whose scores and probabilities go through the user's bodies.
 #include <ATen/ATen.h>
 
 #include <array>
@@ -21,7 +21,7 @@ DType softmax_type(const Node& node, DType data) {
   const std::int64_t wanted = node.get_int("softmax_precision", 0);
   const DType type = wanted != 0 ? dtype_from_onnx(wanted) : data == DType::kDouble ? DType::kDouble : DType::kFloat;
   QUENCH_CHECK(is_floating(type) && bits_of(type) >= 16, node.where(), ": softmax_precision is ", name_of(type),
-               "; float, double, float16 and bfloat16 will do");
+               "; expected float, double, float16 or bfloat16");
   return type;
 }
 

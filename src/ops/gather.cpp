@@ -91,7 +91,7 @@ void gather_nd_shape(Node& node) {
   set_type(node, 0, input_dtype(node, 0), result);
 }
 
-// An embedding is a Gather on a constant table, one row a word; its channels are the columns.
+// An embedding is a Gather on a constant table, one row per word; its channels are the columns.
 OpTraits gather_traits() {
   OpTraits traits = moving();
   traits.weight_slot = 0;

@@ -27,7 +27,7 @@ Leaves& leaves() {
   return instance;
 }
 
-// A result that is an input itself would let a tracer take the one for the other.
+// A result that is an input itself would make a tracer confuse the two.
 std::vector<at::Tensor> distinct_results(std::vector<at::Tensor> results, const std::vector<at::Tensor>& inputs) {
   for (at::Tensor& result : results)
     for (const at::Tensor& input : inputs)

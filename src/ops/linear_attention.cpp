@@ -1,4 +1,4 @@
-// LinearAttention: a state [d_k, d_v] a head, to which every token adds and from which it reads.
+// LinearAttention: a state [d_k, d_v] per head, to which every token adds and from which it reads.
 //   gated:  S *= exp(g)      delta:  v = beta (v - S^T k)      always:  S += k v^T,  o = scale q^T S
 #include <ATen/ATen.h>
 
@@ -21,7 +21,7 @@ struct UpdateRule {
 UpdateRule update_rule(const Node& node) {
   const std::string rule = node.get_string("update_rule", "gated_delta");
   QUENCH_CHECK(rule == "linear" || rule == "gated" || rule == "delta" || rule == "gated_delta", node.where(),
-               ": update_rule '", rule, "' is none of linear, gated, delta and gated_delta");
+               ": update_rule '", rule, "' is not one of linear, gated, delta, gated_delta");
   return {rule == "gated" || rule == "gated_delta", rule == "delta" || rule == "gated_delta"};
 }
 
@@ -34,7 +34,7 @@ struct Tokens {
   at::Tensor state;        // [B, kv heads, d_k, d_v]
 };
 
-// A gate with one column a head, or `columns` a head, or one for all heads: [B, T, n] -> [B, heads or 1, T, n / heads].
+// A gate with one column per head, `columns` per head, or one for all: [B, T, n] -> [B, heads or 1, T, n / heads].
 at::Tensor gate_of(const Node& node, const Inputs& in, Slot slot, bool wanted, const at::Tensor& k, bool one_for_all) {
   const char* name = slot == kDecay ? "decay" : "beta";
   QUENCH_CHECK(given(in, slot) == wanted, node.where(), ": update_rule '",

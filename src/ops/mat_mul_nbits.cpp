@@ -1,6 +1,6 @@
 // com.microsoft.MatMulNBits: a matrix product with a weight of few bits, quantized in blocks along K, as ONNX Runtime's
-// documentation of the operator lays it out. A [..., K], B [N, blocks, bytes a block]: codes of `bits` bits, the lower
-// ones first; scales [N * blocks]; zero points packed a row at a time [N * ceil(blocks * bits / 8)] or as numbers of
+// operator's documentation lays it out. A [..., K], B [N, blocks, bytes per block]: codes of `bits` bits, the lower
+// ones first; scales [N * blocks]; zero points packed row by row [N * ceil(blocks * bits / 8)] or as numbers of
 // A's type, else 2^(bits - 1); g_idx [K]: the block whose scale and zero point a column takes; bias [N].
 #include <ATen/ATen.h>
 
@@ -22,7 +22,7 @@ Layout layout_of(const Node& node) {
   QUENCH_CHECK(layout.bits == 2 || layout.bits == 4 || layout.bits == 8, node.where(), ": ", layout.bits,
                " bits; 2, 4 and 8 are known");
   QUENCH_CHECK(layout.block >= 16 && (layout.block & (layout.block - 1)) == 0, node.where(), ": a block of ",
-               layout.block, " is no power of two from 16 on");
+               layout.block, " is not a power of two of at least 16");
   layout.blocks = (layout.k + layout.block - 1) / layout.block;
   return layout;
 }
@@ -50,7 +50,7 @@ at::Tensor zero_points(const Node& node, const Inputs& in, const Layout& layout)
   return given_ones.reshape(shape).to(at::kFloat);
 }
 
-// One a block, [N, blocks], as one a column, [N, K].
+// One per block, [N, blocks], as one per column, [N, K].
 at::Tensor by_column(const Node& node, const Inputs& in, const Layout& layout, const at::Tensor& by_block) {
   if (!given(in, 4)) return at::repeat_interleave(by_block, layout.block, 1).narrow(1, 0, layout.k);
   const at::Tensor block = in[4].tensor().to(at::kLong);

@@ -1,5 +1,5 @@
 // ONNX Runtime's own operators on codes (domain com.microsoft), as its integer kernels compute them: the mlas rule of
-// docs/numerics.md 11. What quantized files of form QOperator are made of, beside ONNX's QLinearConv and QLinearMatMul.
+// docs/numerics.md 11. What quantized files of form QOperator consist of, besides ONNX's QLinearConv and QLinearMatMul.
 #include <ATen/ATen.h>
 
 #include "ops/arguments.h"
@@ -11,7 +11,7 @@
 namespace quench {
 namespace {
 
-// Codes with their scale and zero point, in three slots one behind the other.
+// Codes with their scale and zero point, in three consecutive slots.
 struct Operand {
   at::Tensor codes;
   QType type;
@@ -23,7 +23,7 @@ std::vector<float> floats_of(const at::Tensor& tensor) {
   return {flat.const_data_ptr<float>(), flat.const_data_ptr<float>() + flat.numel()};
 }
 
-// `axis`: of scales that are one a channel; -1 where there may be one only. An absent zero point is 0.
+// `axis`: of scales that are one per channel; -1 where there may be one only. An absent zero point is 0.
 QType type_at(const Node& node, const Inputs& in, std::size_t scale_slot, DType dtype, int axis = -1) {
   QUENCH_CHECK(given(in, scale_slot), node.where(), ": input ", scale_slot, ", a scale, is absent");
   QUENCH_CHECK(dtype == DType::kUint8 || dtype == DType::kInt8, node.where(), ": codes of ", name_of(dtype),
@@ -36,7 +36,7 @@ QType type_at(const Node& node, const Inputs& in, std::size_t scale_slot, DType 
   spec.symmetric = false;
   if (type.params.scale.size() > 1) {
     QUENCH_CHECK(axis >= 0, node.where(), ": input ", scale_slot, " has ", type.params.scale.size(),
-                 " scales, where one is taken");
+                 " scales, where one is expected");
     spec.granularity = Granularity::kChannel;
     spec.axis = axis;
   }
@@ -106,7 +106,7 @@ std::vector<RtValue> qlinear_average_pool(const Node& node, const Inputs& in, Ex
 std::vector<RtValue> qlinear_concat(const Node& node, const Inputs& in, ExecContext&) {
   const Result y = result_at(node, in, 0);
   QUENCH_CHECK(in.size() >= 5 && in.size() % 3 == 2, node.where(), ": ", in.size(),
-               " inputs are no scale, zero point and triples");
+               " inputs are not a scale, a zero point and triples");
   std::vector<Operand> operands;
   for (std::size_t slot = 2; slot < in.size(); slot += 3) operands.push_back(operand_at(node, in, slot));
   std::vector<QTensor> tensors;
@@ -120,7 +120,7 @@ at::Tensor centred(const Operand& operand, bool transposed) {
   const std::vector<std::int32_t>& zeros = operand.type.params.zero_point;
   at::Tensor zero = at::empty({static_cast<std::int64_t>(zeros.size())}, at::kDouble);
   std::copy(zeros.begin(), zeros.end(), zero.mutable_data_ptr<double>());
-  const at::Tensor steps = transposed ? operand.codes.t() : operand.codes;  // scales are one a column of the product
+  const at::Tensor steps = transposed ? operand.codes.t() : operand.codes;  // scales are one per column of the product
   return steps.to(at::kDouble) - zero.to(steps.device());
 }
 

@@ -1,4 +1,4 @@
-// quench.NormWeight: a weight and a bias as they are once the BatchNormalization behind the layer is folded
+// quench.NormWeight: a weight and a bias as they are once the BatchNormalization after the layer is folded
 // (docs/numerics.md 8.1, 8.2), so that a quantizer can see them while the BatchNormalization still trains.
 //   inputs   weight, gamma, variance, and for the bias: mean, beta, the layer's own bias (or none)
 //   outputs  W * k; k shaped to divide the layer's output; (b - mean) * k + beta      k = gamma / sqrt(variance + eps)
@@ -81,6 +81,6 @@ at::Tensor scale_channels(const at::Tensor& weight, const at::Tensor& k, const C
 }
 
 QUENCH_REGISTER_OP("quench.NormWeight", norm_weight, norm_weight_shapes, norm_weight_traits(),
-                   "a weight as it is once the BatchNormalization behind its layer is folded")
+                   "a weight as it is once the BatchNormalization after its layer is folded")
 
 }  // namespace quench

@@ -1,4 +1,4 @@
-// Where the output channels of a layer lie in its weight, for whoever scales them.
+// Where the output channels of a layer lie in its weight, for code that scales them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What shape rules may know of inputs that are read as numbers, beyond their integer elements; and sums of dims.
+// What shape rules may know about inputs that are read as numbers, beyond their integer elements; and sums of dims.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace quench {
 
-// How many elements a vector (or scalar) has, whatever they are; nothing where that is not known.
+// How many elements a vector (or scalar) has, whatever they are; nothing if that is not known.
 std::optional<std::size_t> input_count(const Node& node, int slot);
 // The elements where they are known: of a constant of any element type, or integers that were inferred.
 std::optional<std::vector<double>> input_numbers(const Node& node, int slot);

@@ -27,12 +27,12 @@ at::Tensor from_movable(const at::Tensor& tensor, c10::ScalarType type);
 at::Tensor widen(const at::Tensor& tensor);
 at::Tensor narrow(const at::Tensor& tensor, c10::ScalarType type);  // integers wrap
 
-// As widen, but a uint64 has its top bit flipped, so that signed comparison orders it rightly.
+// As widen, but a uint64 has its top bit flipped, so that signed comparison orders it correctly.
 at::Tensor ordered(const at::Tensor& tensor);
 at::Tensor from_ordered(const at::Tensor& tensor, c10::ScalarType type);
 
-// For what LibTorch computes on floating-point types alone: floats as they are, integers and bools as double and back
-// (what is behind the point goes), complex numbers by real and imaginary part.
+// For what LibTorch computes only on floating-point types: floats as they are, integers and bools as double and back
+// (fractions are dropped), complex numbers by real and imaginary part.
 at::Tensor in_floats(const at::Tensor& x, const std::function<at::Tensor(const at::Tensor&)>& compute);
 
 }  // namespace quench

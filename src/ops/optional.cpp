@@ -47,7 +47,7 @@ void get_element_shape(Node& node) {
 }  // namespace
 
 QUENCH_REGISTER_OP("Optional", make_optional, optional_shape, {}, "a value that may be absent")
-QUENCH_REGISTER_OP("OptionalHasElement", has_element, has_element_shape, {}, "whether a value is there")
-QUENCH_REGISTER_OP("OptionalGetElement", get_element, get_element_shape, {}, "the value, which must be there")
+QUENCH_REGISTER_OP("OptionalHasElement", has_element, has_element_shape, {}, "whether a value is present")
+QUENCH_REGISTER_OP("OptionalGetElement", get_element, get_element_shape, {}, "the value, which must be present")
 
 }  // namespace quench

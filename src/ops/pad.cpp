@@ -1,4 +1,4 @@
-// Pad: adds to (or, with negative numbers, takes from) the borders of a tensor.
+// Pad: adds borders to a tensor (or, with negative numbers, removes them).
 #include <ATen/ATen.h>
 
 #include "graph/tensor_types.h"

@@ -14,7 +14,7 @@ namespace {
 
 bool is_small_float(DType dtype) { return is_floating(dtype) && bits_of(dtype) <= 8; }
 
-// The scale (or zero point) with the rank of x: one number, one a channel, or one a block along the axis.
+// The scale (or zero point) with the rank of x: one number, one per channel, or one per block along the axis.
 at::Tensor spread(const Node& node, const at::Tensor& tensor, const at::Tensor& x) {
   if (tensor.numel() == 1 && tensor.dim() <= 1) return tensor.reshape({});
   const int axis = normalize_axis(node.get_int("axis", 1), static_cast<int>(x.dim()), node);

@@ -66,7 +66,7 @@ std::vector<RtValue> bernoulli(const Node& node, const Inputs& in, ExecContext& 
   return {convert(RtValue(drawn), wanted_dtype(node, in[0].dtype()))};
 }
 
-// The input holds unnormalized log-probabilities, a row a sample.
+// The input holds unnormalized log-probabilities, one row per sample.
 std::vector<RtValue> multinomial(const Node& node, const Inputs& in, ExecContext& context) {
   const at::Tensor chances = at::softmax(in[0].tensor().to(at::kFloat), -1);
   const at::Tensor drawn = at::multinomial(chances, node.get_int("sample_size", 1), true, generator_of(node, context));

@@ -39,7 +39,7 @@ Axes chosen_axes(const Node& node, const Axes& given, int rank) {
 
 bool keeps_dims(const Node& node) { return node.get_int("keepdims", 1) != 0; }
 
-// What a reduction is made of: a function over axes that are not empty. `x` has kernels.
+// The core of a reduction: a function over axes that are not empty. `x` has kernels.
 template <auto compute>
 std::vector<RtValue> reduce(const Node& node, const Inputs& in, ExecContext&) {
   const at::Tensor& input = in[0].tensor();

@@ -54,8 +54,8 @@ void keep_aspect(const std::string& policy, std::vector<ResampleAxis>& plan, con
 }
 
 struct Request {
-  Ints sizes;                  // one an axis, or empty
-  std::vector<double> scales;  // one an axis, or empty
+  Ints sizes;                  // one per axis, or empty
+  std::vector<double> scales;  // one per axis, or empty
   std::vector<double> region;  // starts, then ends, or empty
 };
 

@@ -198,7 +198,7 @@ std::vector<RtValue> lstm(const Node& node, const Inputs& in, ExecContext&) {
   return run_layer(node, in, {lstm_step, 4, {"Sigmoid", "Tanh", "Tanh"}, true});
 }
 
-// ONNX Runtime's, whose weights are codes [directions, inputs, gates * H] with one scale a direction or a column.
+// ONNX Runtime's, whose weights are codes [directions, inputs, gates * H] with one scale per direction or column.
 at::Tensor dequantized_weight(const Node& node, const Inputs& in, std::size_t slot, std::size_t scale_slot) {
   const at::Tensor& codes = in[slot].tensor();
   QUENCH_CHECK(codes.dim() == 3, node.where(), ": weights must have rank 3, not ", codes.dim());

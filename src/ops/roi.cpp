@@ -110,7 +110,7 @@ std::vector<RtValue> max_roi_pool(const Node& node, const Inputs& in, ExecContex
   const std::vector<double> boxes = numbers_at(in, 1);
   const std::vector<std::int64_t> pooled = node.require_ints("pooled_shape");
   QUENCH_CHECK(x.dim() == 4 && pooled.size() == 2 && boxes.size() % 5 == 0, node.where(),
-               ": expected images [N, C, H, W], two pooled sizes, and five numbers a box");
+               ": expected images [N, C, H, W], two pooled sizes, and five numbers per box");
   const double scale = node.get_float("spatial_scale", 1.0);
   std::vector<at::Tensor> results;
   for (std::size_t i = 0; i < boxes.size() / 5; ++i) {

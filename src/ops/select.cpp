@@ -1,4 +1,4 @@
-// NonZero, Compress, Unique, ReverseSequence: elements chosen or ordered by what the data is.
+// NonZero, Compress, Unique, ReverseSequence: elements chosen or ordered by the data.
 #include <ATen/ATen.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Shape functions shared by many operators, and the pieces to write others from. A rule fills what it
-// knows and leaves the rest unknown; it throws only where the graph is certainly wrong.
+// knows and leaves the rest unknown; it throws only if the graph is certainly wrong.
 #pragma once
 
 #include <optional>

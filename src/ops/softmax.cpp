@@ -1,4 +1,4 @@
-// Functions that make a distribution of a row.
+// Functions that turn a row into a distribution.
 #include <ATen/ATen.h>
 
 #include "ops/arguments.h"

@@ -76,12 +76,12 @@ void count_row(const Pool& pool, const std::int64_t* row, std::int64_t size, flo
 at::Tensor weighted(const Node& node, const at::Tensor& counts) {
   const std::string mode = node.get_string("mode", "");
   QUENCH_CHECK(mode == "TF" || mode == "IDF" || mode == "TFIDF", node.where(), ": mode '", mode,
-               "' is none of TF, IDF and TFIDF");
+               "' is not one of TF, IDF, TFIDF");
   if (mode == "TF") return counts;
   const at::Tensor used = mode == "IDF" ? counts.clamp_max(1.0) : counts;
   const std::vector<double> weights = node.get_floats("weights", {});
   if (weights.empty()) return used;
-  // One a column of the output, as ONNX's reference and ONNX Runtime read them.
+  // One per column of the output, as ONNX's reference and ONNX Runtime read them.
   QUENCH_CHECK(static_cast<std::int64_t>(weights.size()) >= counts.size(-1), node.where(), ": ", weights.size(),
                " weights for ", counts.size(-1), " columns");
   return used * at::tensor(weights, at::kFloat).narrow(0, 0, counts.size(-1));

@@ -1,4 +1,4 @@
-// eliminate_dead: removes nodes whose outputs nobody uses, and constants that nobody uses.
+// eliminate_dead: removes nodes whose outputs nothing uses, and unused constants.
 #include <algorithm>
 
 #include "quench/pass.h"

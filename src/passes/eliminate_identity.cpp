@@ -1,5 +1,5 @@
-// eliminate_identity: removes nodes that give back what they take: Identity, a Cast to the type that is
-// there, a Transpose that keeps the order, a Concat of one, a Reshape or Expand to the same dims.
+// eliminate_identity: removes nodes that return their input: Identity, a Cast to the same type,
+// a Transpose that keeps the order, a Concat of one, a Reshape or Expand to the same dims.
 // eliminate_dropout: removes Dropout, which does nothing in inference; not for training.
 #include <algorithm>
 
@@ -53,7 +53,7 @@ int eliminate_dropout(Graph& graph) { return remove_where(graph, is_idle_dropout
 
 }  // namespace
 
-QUENCH_REGISTER_PASS("eliminate_identity", eliminate_identity, "removes nodes that give back what they take")
+QUENCH_REGISTER_PASS("eliminate_identity", eliminate_identity, "removes nodes that return their input unchanged")
 QUENCH_REGISTER_PASS("eliminate_dropout", eliminate_dropout, "removes Dropout: for inference")
 
 }  // namespace quench

@@ -1,4 +1,4 @@
-// fold_constants: computes what depends on constants alone, and what shape inference knows to the number.
+// fold_constants: computes what depends only on constants, and what shape inference knows exactly.
 //   before: const -> Transpose -> users     after: const' -> users
 // Leaves parameters alone (training changes them) and quantizers (they say how a weight is stored).
 // fold_weights does the same to those two: for running, not for training or quantizing.
@@ -40,7 +40,7 @@ bool has_bodies(const Node& node) {
 
 bool is_foldable(const Node& node, bool weights_too) {
   const OpTraits& traits = entry_of(node).traits;
-  // A quantizer that observes is no function of its inputs.
+  // A quantizer that observes is not a function of its inputs.
   if (traits.quantizes && node.get_int("observe", 0) != 0) return false;
   if (traits.random || has_bodies(node) || node.inputs().empty() || (traits.quantizes && !weights_too)) return false;
   return std::all_of(node.inputs().begin(), node.inputs().end(), [&](const Value* input) {
@@ -127,7 +127,7 @@ int fold_weights(Graph& graph) { return fold(graph, true); }
 
 }  // namespace
 
-QUENCH_REGISTER_PASS("fold_constants", fold_constants, "computes what depends on constants alone; parameters stay")
+QUENCH_REGISTER_PASS("fold_constants", fold_constants, "computes what depends only on constants; parameters stay")
 QUENCH_REGISTER_PASS("fold_weights", fold_weights, "the same for parameters and weight quantizers: for running only")
 
 }  // namespace quench

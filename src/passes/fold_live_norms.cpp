@@ -4,7 +4,7 @@
 //   after:  W * k -> FakeQuant -> conv(b') -> users
 // The weight is the very tensor that NormWeight gives, so that the codes of the same quantizer are those that were
 // trained. Channels whose factor k was too small to divide by (8.2) were trained as W * k_s and are folded with the
-// true k; where their quantizer has a scale a channel, that shrinks with them, which keeps the codes (but for ties).
+// true k; where their quantizer has a scale per channel, that shrinks with them, which keeps the codes (but for ties).
 // They are noted with the layer: metadata "quench.guarded_channels" = "3 17".
 #include <ATen/ATen.h>
 
@@ -19,7 +19,7 @@
 namespace quench {
 namespace {
 
-// Whether a * x at the scale a * s has the codes of x at s: not where the weight is transformed, or the grid another.
+// Whether a * x at the scale a * s has the codes of x at s: not if the weight is transformed or the grid differs.
 bool follows_its_scale(const FakeQuantSpec& spec) {
   return (spec.algorithm == "fixed" || spec.algorithm == "lsq" || spec.algorithm == "adaround") &&
          spec.scheme.granularity() == Granularity::kChannel && !spec.scheme.power_of_two_scale();
@@ -48,7 +48,7 @@ void mend_guarded(Graph& graph, const LiveNorm& live, const at::Tensor& factors)
   shrink_scales(graph, *live.quantizer, k / k.clamp_min(kLeastNormFactor));
 }
 
-// A constant in the place of `output`, under the name of the constant that it was made from, where that is free now.
+// Replaces `output` by a constant, under the name of the constant it was made from if that is free now.
 void replace_output(Graph& graph, Value& output, Value* source, const at::Tensor& tensor, const std::string& fresh) {
   std::string name = graph.unique_name(fresh);
   if (source && source->is_constant() && source->uses().empty() && !source->is_graph_output()) {

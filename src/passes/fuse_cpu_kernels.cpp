@@ -1,7 +1,7 @@
 // fuse_cpu_kernels: Conv [-> Add of an equal shape] [-> Relu | Clip | LeakyRelu | HardSwish] becomes one
 // quench.FusedConv.
 //   before: conv -> add(other) -> relu -> users     after: fused(conv's inputs, other) -> users
-// Applies to 2-D float convolutions with constant weights and symmetric pads, where nobody else sees the
+// Applies to 2-D float convolutions with constant weights and symmetric pads, where nothing else reads the
 // values between. The result runs on the CPU, without gradients.
 #include <ATen/ATen.h>
 

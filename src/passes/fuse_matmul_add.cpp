@@ -1,7 +1,7 @@
 // fuse_matmul_add: a MatMul of a matrix by a weight, and the Add of its bias, are a Gemm.
 //   before: x -> MatMul(w) -> Add(b) -> users     after: x -> Gemm(w, b) -> users
-// Also where no bias but a BatchNormalization follows, which then folds as behind any Gemm. Applies where x is known
-// to be of rank 2, w is a matrix made of constants alone, b a constant [N] or [1, N], and nobody else sees the product.
+// Also if no bias but a BatchNormalization follows, which then folds as after any Gemm. Applies if x is known to be
+// of rank 2, w is a matrix made from constants, b a constant [N] or [1, N], and nothing else reads the product.
 // Data of a higher rank keeps its MatMul: a Gemm takes matrices only.
 #include <ATen/ATen.h>
 
@@ -19,7 +19,7 @@ bool is_linear(const Node& node) {
          is_floating(node.input(0)->dtype()) && only_user(node.output());
 }
 
-// The constant that `add` adds to every row of `product`; null where it is something else.
+// The constant that `add` adds to every row of `product`; null if it is something else.
 Value* bias_of(const Node& add, const Value& product) {
   if (add.op() != "Add" || add.inputs().size() != 2) return nullptr;
   Value* bias = add.input(0) == &product ? add.input(1) : add.input(0);
@@ -30,7 +30,7 @@ Value* bias_of(const Node& add, const Value& product) {
   return is_row && fits ? bias : nullptr;
 }
 
-// A bias is a vector to whoever folds or quantizes it. What trains keeps its shape: it is its owner's tensor.
+// Code that folds or quantizes a bias expects a vector. What trains keeps its shape: it is its owner's tensor.
 void make_vector(Graph& graph, Node& gemm) {
   const Value& bias = *gemm.input(2);
   if (bias.rank() == 1 || bias.is_parameter()) return;

@@ -20,7 +20,7 @@ struct LiveNorm {
   Node* norm = nullptr;            // of an open one: the BatchNormalization
 };
 
-// In order of the graph. Throws where one has not either form, naming its node.
+// In order of the graph. Throws if one has neither form, naming its node.
 std::vector<LiveNorm> find_live_norms(Graph& graph);
 
 // The quantizer of a layer's bias, where it has one for itself.

@@ -1,4 +1,4 @@
-// make_norms_live: after insert_quantizers, lets the quantizer of a weight see what the BatchNormalization behind the
+// make_norms_live: after insert_quantizers, lets the quantizer of a weight see what the BatchNormalization after the
 // layer will make of it, while that still trains (docs/numerics.md 8.2; 8.4 where the bias has a quantizer).
 //   before: W -> FakeQuant -> conv(b) -> bn -> users
 //   after:  W, gamma, var -> NormWeight -> FakeQuant -> conv -> Div k -> Add b -> bn -> users
@@ -16,7 +16,7 @@
 namespace quench {
 namespace {
 
-// The layer that `bn` follows, where its weight has a quantizer of its own and nobody else sees what lies between.
+// The layer that `bn` follows, if its weight has a quantizer of its own and nothing else reads what lies between.
 Node* layer_before(const Node& bn) {
   Node* layer = is_plain_norm(bn) && bn.input(0) ? bn.input(0)->producer() : nullptr;
   if (!layer || !takes_norm(*layer) || !only_user(layer->output())) return nullptr;
@@ -32,7 +32,7 @@ Node& add_norm_weight(Graph& graph, const Node& layer, Node& quantizer, const No
   if (!bias) graph.set_inputs(node, {node.inputs().begin(), node.inputs().end() - 1});
   const ChannelPlace place = channel_place(layer);
   node.attrs["epsilon"] = bn.get_float("epsilon", 1e-5);
-  node.attrs["momentum"] = bn.get_float("momentum", 0.9);  // for whoever thaws a frozen one
+  node.attrs["momentum"] = bn.get_float("momentum", 0.9);  // for code that thaws a frozen one
   node.attrs["axis"] = std::int64_t{place.axis};
   node.attrs["group"] = place.group;
   node.attrs["guard"] = std::int64_t{1};
@@ -41,7 +41,7 @@ Node& add_norm_weight(Graph& graph, const Node& layer, Node& quantizer, const No
   return node;
 }
 
-// `value`, one element a channel, shaped for data of this rank with its channels in dim 1.
+// `value`, one element per channel, shaped for data of this rank with its channels in dim 1.
 Value& per_channel(Graph& graph, Node& before, Value& value, int rank) {
   if (rank == 2) return value;
   std::vector<std::int64_t> shape(static_cast<std::size_t>(rank), 1);
@@ -115,7 +115,7 @@ int freeze_norms(Graph& graph) {
 }  // namespace
 
 QUENCH_REGISTER_PASS("make_norms_live", make_norms_live,
-                     "quantizers of weights see them as the BatchNormalization behind will scale them: for training")
+                     "quantizers of weights see them as the following BatchNormalization will scale them: for training")
 QUENCH_REGISTER_PASS("freeze_norms", freeze_norms, "every BatchNormalization keeps its running statistics for good")
 
 }  // namespace quench

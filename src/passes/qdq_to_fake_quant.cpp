@@ -1,4 +1,4 @@
-// qdq_to_fake_quant: a model that came quantized, with QuantizeLinear and DequantizeLinear nodes, as a graph with
+// qdq_to_fake_quant: turns a quantized model, with QuantizeLinear and DequantizeLinear nodes, into a graph with
 // quantizers: same scales, same zero points, same bits.
 //   before: x -> QuantizeLinear -> DequantizeLinear -> users      after: x -> FakeQuant (fixed) -> users
 //   before: x -> QuantizeLinear -> Clip -> DequantizeLinear       after: the same, with as few codes as the Clip leaves
@@ -49,7 +49,7 @@ std::vector<Node*> dequantizers_of(const Value& codes, const QType& type) {
   return codes.is_graph_output() ? std::vector<Node*>() : readers;
 }
 
-// A Clip of the codes, alone behind the QuantizeLinear.
+// A Clip of the codes, the only reader of the QuantizeLinear.
 Node* clip_behind(const Node& quantize) {
   Node* clip = only_user(quantize.output());
   const bool known = clip && clip->input(0) == &quantize.output() && clip->input(1) && clip->input(2);
@@ -115,7 +115,7 @@ bool is_bias(const Value& value) {
   });
 }
 
-// The float constant in the place of `node`, under the name that its output had.
+// Replaces `node` by the float constant, under the name of its output.
 Value& replace_by_constant(Graph& graph, Node& node, const at::Tensor& tensor) {
   const std::string name = node.output().name();
   Value& constant = graph.add_constant(graph.unique_name(name + ".float"), tensor);
@@ -127,7 +127,7 @@ Value& replace_by_constant(Graph& graph, Node& node, const at::Tensor& tensor) {
 }
 
 void quantize_bias(Graph& graph, Value& bias, const at::Tensor& codes, const at::Tensor& scale) {
-  // A float holds the code of a bias only so far: docs/numerics.md 11.
+  // A float holds the code of a bias only up to a point: docs/numerics.md 11.
   if (codes.numel() == 0 || codes.abs().max().item<std::int64_t>() > (std::int64_t{1} << 23)) return;
   for (const Value::Use& use : std::vector<Value::Use>(bias.uses())) {
     const Node *x = quantizer_in_front(*use.node, 0),

@@ -1,5 +1,5 @@
-// recognise_frozen_norm: a Mul and an Add of constants per channel behind a layer are a BatchNormalization whose
-// statistics were worked into its scale (FrozenBatchNorm, exporters that take it apart). Either alone will do.
+// recognise_frozen_norm: a Mul and an Add of constants per channel after a layer are a BatchNormalization whose
+// statistics were merged into its scale (FrozenBatchNorm, exporters that take it apart). Either alone is enough.
 //   before: conv -> Mul(g) -> Add(b) -> users     after: conv -> BatchNormalization(g, b, mean 0, var 1) -> users
 // With epsilon 0 it computes x * g + b and nothing else. It is frozen, and folds or stays as any other.
 #include <ATen/ATen.h>
@@ -19,7 +19,7 @@ struct Found {
   at::Tensor scale, shift;
 };
 
-// The operand beside `from`, as a vector, where it is a constant with one element a channel: [C, 1, 1] or
+// The operand beside `from`, as a vector, where it is a constant with one element per channel: [C, 1, 1] or
 // [1, C, 1, 1] for an image, [C] or [1, C] for a matrix. Undefined where it is not. What trains is left as it is.
 at::Tensor vector_of(const Node& node, const Value& from, std::int64_t channels, std::int64_t rank) {
   if (node.inputs().size() != 2 || node.input(0) == node.input(1)) return {};
@@ -88,6 +88,6 @@ int recognise_frozen_norm(Graph& graph) {
 }  // namespace
 
 QUENCH_REGISTER_PASS("recognise_frozen_norm", recognise_frozen_norm,
-                     "Mul and Add of constants per channel behind a layer become a frozen BatchNormalization")
+                     "Mul and Add of constants per channel after a layer become a frozen BatchNormalization")
 
 }  // namespace quench

@@ -16,7 +16,7 @@ Node* only_user(const Value& value);
 // A constant, or what is computed from constants alone (a transposed or normalized weight).
 bool is_made_of_constants(const Value& value);
 
-// A layer that a BatchNormalization behind it can be folded into: Conv, ConvTranspose or a plain Gemm with a bias that
+// A layer that a following BatchNormalization can be folded into: Conv, ConvTranspose or a plain Gemm with a bias that
 // is a vector, if any.
 bool takes_norm(const Node& node);
 // A BatchNormalization by given statistics, all four of its tensors constants.

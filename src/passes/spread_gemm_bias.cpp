@@ -1,6 +1,6 @@
-// spread_gemm_bias: a constant bias of a Gemm that ONNX would stretch over the channels becomes one number a channel.
+// spread_gemm_bias: a constant bias of a Gemm that ONNX would stretch over the channels becomes one number per channel.
 //   before: Gemm(x, w, b [] or [1] or [1, 1] or [1, N])     after: Gemm(x, w, b [N])
-// A bias is a vector to whoever quantizes or corrects it. For post-training work: what trains keeps its owner's shape,
+// Code that quantizes or corrects a bias expects a vector. For post-training work: what trains keeps its owner's shape,
 // so the pass is not part of preparing for training.
 #include <ATen/ATen.h>
 
@@ -11,7 +11,7 @@
 namespace quench {
 namespace {
 
-// How many numbers the bias must have; 0 where it is none of ours to change.
+// How many numbers the bias must have; 0 if it is not ours to change.
 std::int64_t channels_of(const Node& gemm) {
   const Value *weight = gemm.input(1), *bias = gemm.input(2);
   if (gemm.op() != "Gemm" || !bias || !bias->is_constant() || !weight || !weight->has_rank()) return 0;

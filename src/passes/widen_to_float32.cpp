@@ -2,7 +2,7 @@
 //   before: x (float16) -> Conv(w: float16) -> y (float16)
 //   after:  x (float16) -> Cast -> Conv(w: float32) -> Cast -> y (float16)
 // Constants, attributes that name a type, Casts and bodies are widened; inputs and outputs of the model keep their
-// names and types, with a Cast at the border. What was rounded to 16 bits on the way is rounded no more.
+// names and types, with a Cast at the border. What was rounded to 16 bits on the way is no longer rounded.
 #include <ATen/ATen.h>
 
 #include <map>

@@ -63,7 +63,7 @@ class InputMeans {
 
   void count_as(double weight) { weight_ = weight; }  // what the next run gives
 
-  // As often as the graph says that there are rows: it may insist on that.
+  // As many rows as the graph declares: it may insist on that.
   at::Tensor of(const Node& layer) const {
     const Value& x = *layer.input(0);
     const Sum& sum = sums_.at(x.name());

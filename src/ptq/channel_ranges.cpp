@@ -39,7 +39,7 @@ std::map<std::string, at::Tensor> channel_ranges(const Graph& graph, const Datas
   Executor executor(graph);
   for (const auto& [name, axis] : options.axes) watch(executor, name, axis, ranges);
   FeedOptions how;
-  how.skip_broken = true;  // calibration speaks of broken items
+  how.skip_broken = true;  // calibration reports broken items
   how.batch = options.batch;
   how.otherwise = slice_size(graph, data);
   Feed feed(graph, data, how);
@@ -47,7 +47,7 @@ std::map<std::string, at::Tensor> channel_ranges(const Graph& graph, const Datas
   for (std::int64_t seen = 0; options.images == 0 || seen < options.images;) {
     const std::optional<Fed> items = feed.next();
     if (!items) break;
-    executor.run(items->inputs, outputs);  // copies that fill up a batch change no range
+    executor.run(items->inputs, outputs);  // copies that pad a batch change no range
     seen += items->items;
   }
   QUENCH_CHECK(ranges.size() == options.axes.size(), "the data is empty: equalization needs at least one item");

@@ -14,8 +14,7 @@ namespace quench {
 // worse (MobileNetV2, SQNR of the logits: docs/results.md).
 Graph with_weights_quantized(const Graph& graph);
 
-// How the data is fed: what memory holds at once where the options say nothing, so that the result does not depend on
-// it.
+// How the data is fed: as much as memory holds if the options do not say, so that the result does not depend on it.
 FeedOptions feed_options(const Graph& graph, const Dataset& data, const BiasCorrectionOptions& options);
 
 // `shift` of each channel; `deviation`, of all elements of the layer's output, is the unit of the record.

@@ -1,4 +1,4 @@
-// What the corrections feed: batches of which every item counts once, whatever batch size the model fixes.
+// What the corrections feed: batches in which every item counts once, whatever batch size the model fixes.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ struct CountedBatch {
   double weight = 1.0;  // of every sum over what the network makes of it
 };
 
-// `fed` as the graph takes it. A last batch that had to be filled up with copies of its last item comes with a
+// `fed` as the graph takes it. A last batch that had to be padded with copies of its last item comes with a
 // second one, of that item alone, whose negative weight takes the copies out of all sums again: that holds wherever the
 // network puts its items, as long as it computes each by itself.
 std::vector<CountedBatch> counted(const Graph& graph, const Fed& fed);

@@ -5,13 +5,13 @@
 // Repeated over all pairs until the factors settle. MQBench leaves channels with r1 + r2 < 0.5 alone; here only those
 // where one of the two is zero, which have no factor.
 //
-// A ReLU6 between the two is linear only below its height h. The paper (section 5.1) puts a Relu in its place; here it
+// A ReLU6 between the two is linear only below its height h. The paper (section 5.1) replaces it by a Relu; here it
 // stays, so that nothing changes: with x the channel's greatest value on the data, x / c must stay below h, hence
 // c >= x / h where x <= h, and c = 1 where the ReLU6 cuts.
 //
 // Where the first layer's output is multiplied with another tensor on the way (the gate of a gated feed-forward layer),
-// its weight says nothing of the range of what the second reads. r1 is then measured, max|x| per channel, which makes c
-// the factor of SmoothQuant (Xiao et al. 2023, eq. 4) at alpha = 1/2; one round settles it.
+// its weight says nothing about the range of what the second reads. r1 is then measured, max|x| per channel, which
+// makes c the factor of SmoothQuant (Xiao et al. 2023, eq. 4) at alpha = 1/2; one round settles it.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 
@@ -140,7 +140,7 @@ std::vector<Balance>::iterator culprit(std::vector<Balance>& pairs, const std::s
   return at == pairs.end() ? pairs.end() - 1 : at;
 }
 
-// False, and everything as it was but for one pair less, where the network would compute something else.
+// False, with one pair fewer and everything else restored, if the network would compute something else.
 bool keeps_function(Graph& graph, const FunctionCheck& check, std::vector<Balance>& pairs, EqualizeRecord& record) {
   record.change = record.bound = 0.0;
   for (const FunctionCheck::Difference& one : check.compare(graph, factors_of(pairs))) {
@@ -157,7 +157,7 @@ bool keeps_function(Graph& graph, const FunctionCheck& check, std::vector<Balanc
   return true;
 }
 
-// Null, with the reason, where there is no data and the network does not run on random numbers: what cannot be checked
+// Null, with the reason, if there is no data and the network does not run on random numbers: what cannot be checked
 // is not done.
 std::unique_ptr<FunctionCheck> make_check(const Graph& graph, const EqualizeOptions& options,
                                           const std::vector<std::string>& watched, EqualizeRecord& record) {

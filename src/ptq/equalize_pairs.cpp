@@ -18,13 +18,13 @@ bool is_weighted(const Node& node) { return node.op() == "Conv" || is_linear(nod
 
 bool is_own_constant(const Value& value) { return value.is_constant() && value.uses().size() == 1; }
 
-// "" where channels of its weight (and bias) can be scaled.
+// "" if channels of its weight (and bias) can be scaled.
 std::string why_fixed(const Node& node) {
   const Value *weight = node.input(1), *bias = node.op() == "MatMul" ? nullptr : node.input(2);
   if (!weight || !weight->is_constant()) return "its weight is computed";
-  if (!is_own_constant(*weight)) return "its weight is another's too";
-  if (node.op() == "MatMul") return weight->tensor().dim() == 2 ? "" : "its weight is no matrix";
-  if (bias && !is_own_constant(*bias)) return "its bias is computed or another's too";
+  if (!is_own_constant(*weight)) return "its weight is shared";
+  if (node.op() == "MatMul") return weight->tensor().dim() == 2 ? "" : "its weight is not a matrix";
+  if (bias && !is_own_constant(*bias)) return "its bias is computed or shared";
   if (bias && bias->rank() != 1) return "its bias is not one number per channel";
   const bool scaled = node.get_float("alpha", 1) != 1 || node.get_float("beta", 1) != 1;
   return node.op() == "Gemm" && (scaled || node.get_int("transA", 0) != 0) ? "it scales or transposes" : "";
@@ -42,7 +42,7 @@ bool is_capped_relu(const Node& node) {
   return node.op() == "Clip" && node.input(2) && clamp.known && clamp.low == 0.0 && clamp.high > 0.0;
 }
 
-// x scaled per channel by c > 0 goes through it as c f(x). Pools mix what lies along the axes behind the first two.
+// x scaled per channel by c > 0 goes through it as c f(x). Pools mix what lies along the axes after the first two.
 bool passes_scale(const Node& node, const Value& value, int axis) {
   static const std::set<std::string> elementwise = {"Relu", "LeakyRelu", "Dropout", "Identity"};
   static const std::set<std::string> pools = {"MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"};
@@ -61,19 +61,20 @@ bool multiplies(const Node& node, const Value& value) {
 
 std::string text_of(const Node& node) { return concat("'", node.name(), "' (", node.op(), ")"); }
 
-// "" where `second` can take the factors of the pair's first layer.
+// "" if `second` can take the factors of the pair's first layer.
 std::string why_no_partner(const LayerPair& pair, const Node& second, const Value& read) {
   if (second.input(0) != &read) return concat(text_of(second), " reads it as its weight or bias");
   const std::string fixed = why_fixed(second);
-  if (!fixed.empty()) return concat("behind it, ", text_of(second), ": ", fixed);
+  if (!fixed.empty()) return concat("after it, ", text_of(second), ": ", fixed);
   if (channel_axis(second, read) != pair.axis)
-    return concat(text_of(second), " reads channels along another axis than ", text_of(*pair.first), " writes them");
+    return concat(text_of(second), " reads channels along a different axis than ", text_of(*pair.first),
+                  " writes them");
   const std::int64_t written = output_rows(*pair.first, pair.first->input(1)->tensor()).size(0);
   const std::int64_t channels = input_rows(second, second.input(1)->tensor()).size(0);
   return channels == written ? "" : concat(text_of(second), " reads ", channels, " channels, not ", written);
 }
 
-// Walks from the first layer to its partner; what stands in the way, or "".
+// Walks from the first layer to its partner; returns what prevents the pair, or "".
 std::string find_partner(LayerPair& pair) {
   const Value* value = &pair.first->output();
   pair.axis = channel_axis(*pair.first, *value);
@@ -93,7 +94,7 @@ std::string find_partner(LayerPair& pair) {
     } else if (multiplies(user, *value)) {
       pair.gated = true;
     } else if (!passes_scale(user, *value, pair.axis)) {
-      return concat(text_of(user), user.op() == "Clip" ? ", which is no ReLU6," : "", " behind it fixes the scale");
+      return concat(text_of(user), user.op() == "Clip" ? ", which is not a ReLU6," : "", " after it fixes the scale");
     }
     value = &user.output();
   }

@@ -52,7 +52,7 @@ std::vector<RtValue> check_inputs(const Graph& graph, const Dataset* data) {
   FeedOptions how;
   how.otherwise = kImages;
   how.workers = 0;
-  how.skip_broken = true;  // calibration speaks of broken items
+  how.skip_broken = true;  // calibration reports broken items
   Feed feed(graph, *data, how);
   const std::optional<Fed> items = feed.next();
   QUENCH_CHECK(items, "the data is empty: equalization needs at least one item");

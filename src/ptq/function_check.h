@@ -1,4 +1,4 @@
-// Whether a network still computes what it did, after its weights were rescaled.
+// Whether a network still computes the same after its weights were rescaled.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,12 @@
 
 namespace quench {
 
-// What to check on: a few items of the data, or random numbers (whole numbers: 0) where there is none.
+// What to check on: a few items of the data, or random numbers (integers: 0) if there is none.
 std::vector<RtValue> check_inputs(const Graph& graph, const Dataset* data);
 
 class FunctionCheck {
  public:
-  // Remembers what the graph, as it stands, makes of these values and of its outputs.
+  // Remembers these values and the outputs as the graph computes them now.
   FunctionCheck(const Graph& graph, std::vector<RtValue> inputs, const std::vector<std::string>& values);
 
   struct Difference {

@@ -16,7 +16,7 @@ struct BiasPlace {
   Value* value() const { return reader ? reader->input(slot) : nullptr; }
 };
 
-// The Add of a constant vector that alone reads a MatMul: there stands its bias.
+// The Add of a constant vector that is the only reader of a MatMul: that is its bias.
 BiasPlace added_bias(const Node& product) {
   const Value& y = product.output();
   if (y.uses().size() != 1 || y.is_graph_output()) return {};
@@ -50,7 +50,7 @@ PlanEntry planned_bias(const std::string& bias, const Node& layer, const Node& x
   return entry;
 }
 
-// Why the mean of its output cannot be moved by its bias; "" where it can.
+// Why the mean of its output cannot be moved by its bias; "" if it can.
 std::string why_not(Node& layer) {
   if (layer.op() == "MatMul") return added_bias(layer).value() ? "" : "no bias is added to it alone";
   if (layer.op() != "Conv" && layer.op() != "ConvTranspose" && layer.op() != "Gemm") return layer.op() + " has no bias";
@@ -59,8 +59,8 @@ std::string why_not(Node& layer) {
   const BiasPlace bias = bias_of(layer);
   if (!bias.value()) return "";
   if (!bias.value()->is_constant()) return "its bias is computed";
-  if (bias.value()->rank() != 1) return "its bias is not one number a channel";
-  return bias.reader != &layer && bias.reader->output().uses().size() > 1 ? "its quantized bias is another's too" : "";
+  if (bias.value()->rank() != 1) return "its bias is not one number per channel";
+  return bias.reader != &layer && bias.reader->output().uses().size() > 1 ? "its quantized bias is shared" : "";
 }
 
 void add_bias(QuantizedModel& model, Node& layer, const at::Tensor& bias) {

@@ -8,12 +8,12 @@
 
 namespace quench {
 
-// Conv, ConvTranspose and Gemm nodes whose weight is quantized, and MatMul nodes with an Add of a constant vector
-// behind them, in order of the graph; others with a quantized weight are named in `skipped`.
+// Conv, ConvTranspose and Gemm nodes whose weight is quantized, and MatMul nodes followed by an Add of a constant
+// vector, in order of the graph; others with a quantized weight are named in `skipped`.
 std::vector<Node*> correctable_layers(const Graph& graph, std::vector<std::string>& skipped);
 
-// Adds `shift` (one number per output channel) to the layer's bias, which is made where there is none, and
-// planned where the target has its biases in int32.
+// Adds `shift` (one number per output channel) to the layer's bias, which is created if there is none, and
+// planned if the target has its biases in int32.
 void shift_bias(QuantizedModel& model, Node& layer, const at::Tensor& shift);
 
 // Of what the layer writes: 1, or the last of a MatMul.

@@ -100,7 +100,7 @@ at::Tensor shifted(const Node& layer, const at::Tensor& y, const at::Tensor& shi
   return moved.movedim(-1, channel_axis(layer));
 }
 
-// Weights quantized once, not once a part.
+// Weights quantized once, not once per part.
 Graph measured_graph(const Graph& graph) {
   Graph measured = with_weights_quantized(graph);
   run_passes(measured, {"fold_weights", "eliminate_dead"});

@@ -2,7 +2,7 @@
 // rows of their weights larger:  c_j = r(x_j)^a / max|w_j|^(1-a),  x <- x / c,  W <- diag(c) W. The paper's r is
 // max|x_j|; here it is the geometric mean of that and the root mean square, which held better (docs/results.md). The
 // division goes into what makes x: the scale and bias of a norm, or a product with a vector, however spelled. Where
-// nothing takes it (behind an activation function), a product is put there if it pays. The paper fixes a; here each
+// nothing takes it (after an activation function), a product is put there if it pays. The paper fixes a; here each
 // tensor gets the one with the least error of its layers' outputs on a sample of rows, under the very schemes and
 // observers of the plan, "as it was" being one of the candidates.
 //
@@ -29,7 +29,7 @@
 namespace quench {
 namespace {
 
-constexpr double kWorthAProduct = 0.5;   // the error with a product behind x, over that without
+constexpr double kWorthAProduct = 0.5;   // the error with a product after x, over that without
 constexpr double kWorthOutliers = 0.25;  // the error with channels in float, over that without
 constexpr double kBearable = 0.005;      // an error (23 dB) below which no channel is taken out
 constexpr int kMostOutliers = 4;         // channels in float
@@ -68,7 +68,7 @@ std::vector<Seen> look_at(const Graph& graph, const std::vector<SmoothSite>& sit
     });
   FeedOptions how;
   how.otherwise = 1;
-  how.skip_broken = true;  // calibration speaks of broken items
+  how.skip_broken = true;  // calibration reports broken items
   Feed feed(graph, data, how);
   const std::vector<std::string> outputs = output_names(graph);
   for (std::int64_t done = 0; done < images;) {
@@ -220,7 +220,7 @@ void smooth_site(Graph& graph, SmoothSite& site, const Seen& seen, QuantizeBy by
   record.tensors.push_back(result);
 }
 
-// "" where both compute the same, to rounding.
+// "" if both compute the same, up to rounding.
 std::string difference(const Graph& before, const Graph& after, const Dataset& data) {
   const FunctionCheck check(before, check_inputs(before, &data), {});
   for (const FunctionCheck::Difference& one : check.compare(after, {}))

@@ -16,7 +16,7 @@ bool is_vector(const Value* value, std::int64_t channels) {
   return value->tensor().numel() == channels && value->tensor().size(-1) == channels;
 }
 
-// The constants that scale `value` along its last axis; empty where it cannot be scaled so.
+// The constants that scale `value` along its last axis; empty if it cannot be scaled that way.
 std::vector<ConstantSlot> scaling_constants(const Value& value, std::int64_t channels) {
   Node* node = value.producer();
   if (!node) return {};
@@ -56,7 +56,7 @@ bool shares(const QuantPlan& plan, const PlanEntry& entry) {
   });
 }
 
-// The Add of a constant vector right behind the layer, or the bias of a Gemm.
+// The Add of a constant vector right after the layer, or the bias of a Gemm.
 ConstantSlot bias_of(Node& layer) {
   const Value* bias = layer.op() == "Gemm" ? layer.input(2) : nullptr;
   const std::int64_t outputs = as_matrix(layer, layer.input(1)->tensor()).size(1);
@@ -75,12 +75,12 @@ void find_biases(SmoothSite& site) {
   }
 }
 
-// "" where the tensor can be smoothed, else why not.
+// "" if the tensor can be smoothed, else why not.
 std::string describe(const QuantPlan& plan, SmoothSite& site) {
   const Value& x = *site.x;
   for (const Value::Use& use : x.uses()) {
     if (!is_linear(*use.node) || use.node->input(0) != &x)
-      return concat("'", use.node->name(), "' reads it too, which is no layer with a weight of its own");
+      return concat("'", use.node->name(), "' reads it too, which is not a layer with a weight of its own");
     const PlanEntry* weight = plan.find(use.node->input(1)->name());
     if (!weight) return concat("the weight of '", use.node->name(), "' is float");
     site.layers.push_back(use.node);
@@ -115,7 +115,7 @@ Node& insert_with_vector(Graph& graph, Value& x, const char* op, const std::stri
   return node;
 }
 
-// (x - shift) / factor in front of the layers; the plan's quantizer then stands behind that.
+// (x - shift) / factor in front of the layers; the plan's quantizer then follows that.
 void insert_product(Graph& graph, SmoothSite& site, const ChannelChange& change) {
   const at::Tensor scale = at::where(change.factors > 0, change.factors.reciprocal(), at::zeros_like(change.factors));
   Value* x = site.x;
@@ -129,7 +129,7 @@ void insert_product(Graph& graph, SmoothSite& site, const ChannelChange& change)
     std::replace(bias->derived_from.begin(), bias->derived_from.end(), site.x->name(), x->name());
 }
 
-// Behind the layer, or behind the Add of its bias.
+// After the layer, or after the Add of its bias.
 Node& end_of(Node& layer) {
   Node* next = only_user(layer.output());
   const bool adds = next && next->op() == "Add" && (next->input(0)->is_constant() || next->input(1)->is_constant());
@@ -163,8 +163,7 @@ SmoothSite finished(QuantPlan& plan, SmoothSite site) {
   for (PlanEntry& entry : plan.entries)
     if (std::find(entry.derived_from.begin(), entry.derived_from.end(), site.x->name()) != entry.derived_from.end())
       site.derived.push_back(&entry);
-  // A sum behind the layer takes the place of its output: what is planned for that, or called by its name, would be
-  // lost.
+  // A sum after the layer replaces its output: what is planned for that, or refers to its name, would be lost.
   for (Node* layer : site.layers) {
     const Value& output = end_of(*layer).output();
     if (plan.find(output.name()) || plan.find(layer->output().name()) || output.is_graph_output()) site.splits = false;

@@ -18,11 +18,11 @@ struct ConstantSlot {
 struct SmoothSite {
   PlanEntry* entry = nullptr;
   Value* x = nullptr;
-  std::vector<ConstantSlot> scaled;  // the constants behind x that scale it channel by channel; may be none
+  std::vector<ConstantSlot> scaled;  // the constants before x that scale it channel by channel; may be none
   ConstantSlot offset;               // of these, the one that is added
   std::vector<Node*> layers;
   std::vector<const PlanEntry*> weights;
-  std::vector<PlanEntry*> derived;  // biases whose scale is made of that of x
+  std::vector<PlanEntry*> derived;  // biases whose scale derives from that of x
   bool splits = true;  // whether channels may be multiplied beside the layers: nothing planned stands there
   std::vector<ConstantSlot> biases;  // of the layers; empty where one has none
   const at::Tensor& weight(std::size_t layer) const { return layers[layer]->input(1)->tensor(); }
@@ -43,7 +43,7 @@ struct ChannelChange {
 };
 void apply_change(Graph& graph, SmoothSite& site, const ChannelChange& change);
 
-// Whether operators must be put behind x, for want of constants there that take the change.
+// Whether operators must be put after x, because no constants before it can absorb the change.
 bool needs_product(const SmoothSite& site, const ChannelChange& change);
 
 }  // namespace quench

@@ -100,7 +100,7 @@ class Trainer {
                                                    /*ignore_index=*/-100, options_.label_smoothing);
     const double value = loss.item<double>();
     QUENCH_CHECK(std::isfinite(value), "the loss is ", value, " at step ", step_, " of ", steps_,
-                 "; a lower learning rate would do");
+                 "; try a lower learning rate");
     optimizer_.zero_grad();
     loss.backward();
     optimizer_.step();

@@ -20,12 +20,12 @@ struct FloatTrainOptions {
   double momentum = 0.9;         // Nesterov's
   double weight_decay = 5e-4;    // of convolution and linear weights; not of biases and BatchNorm
   double label_smoothing = 0.0;  // 0 to below 1
-  std::int64_t shift = 0;        // augmentation: up to so many pixels each way, edges repeated
+  std::int64_t shift = 0;        // augmentation: up to this many pixels each way, edges repeated
   bool flip = false;             // augmentation: half of the images mirrored
   std::uint64_t seed = 0;        // of order, augmentation and dropout
   int workers = 1;               // decoding threads
   std::string checkpoint;        // safetensors file of the best weights so far; "" writes none
-  std::function<void(const std::string& line)> progress;  // one line an epoch
+  std::function<void(const std::string& line)> progress;  // one line per epoch
 };
 
 struct EpochRecord {

@@ -17,7 +17,7 @@ struct Steps {
   float low, high;
 };
 
-// What the loops know of one scale: worked out once for a channel, not for each element.
+// What the loops know about one scale: computed once per channel, not per element.
 struct Affine {
   float scale, inverse;
   Steps steps;

@@ -9,7 +9,7 @@
 
 namespace quench {
 
-// Codes and what they mean, for the length of a call.
+// Codes and what they mean, for the duration of a call.
 struct QTensor {
   const at::Tensor& codes;
   const QType& type;

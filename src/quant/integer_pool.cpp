@@ -31,7 +31,7 @@ std::vector<Extent> extents_of(const at::Tensor& x, const Pool& pool) {
     const std::int64_t room = size + e.begin + e.end - reach;
     QUENCH_CHECK(room >= 0, "a pooling window of ", reach, " does not fit into ", size, " with its pads");
     std::int64_t windows = room / e.stride + 1;
-    // One more window where something is left over, unless it began in the padding behind.
+    // One more window if something is left over, unless it began in the end padding.
     if (pool.ceil_mode && room % e.stride != 0 && windows * e.stride < size + e.begin) ++windows;
     e.extra = std::max<std::int64_t>((windows - 1) * e.stride - room, 0);
     result.push_back(e);

@@ -11,7 +11,7 @@ at::Tensor centered(const QTensor& x, int axis = -1);
 float tensor_scale(const QTensor& x);  // of a per-tensor operand
 
 // Of a matrix product or a convolution: adds the bias along `axis`, checks that all fits int32, and
-// requantizes. `products` is the number of products a sum.
+// requantizes. `products` is the number of products per sum.
 struct Sums {
   const at::Tensor& values;  // float64, exact
   std::int64_t products;

@@ -1,4 +1,4 @@
-// HiSilicon's logarithmic format (docs/numerics.md 5.9), one element at a time, in float64: 16 steps an octave, 128
+// HiSilicon's logarithmic format (docs/numerics.md 5.9), one element at a time, in float64: 16 steps per octave, 128
 // positive and 127 negative magnitudes below `data_max`, which is the scale of a log scheme. The code: bit 7
 // the sign, bits 0 to 6 the step; "minus, step 0", which no value has, is zero.
 #pragma once

@@ -18,7 +18,7 @@ void for_each_element(const at::Tensor& x, const QScheme& scheme, Body&& body) {
     return;
   }
   const int axis = scheme.axis_of(static_cast<int>(x.dim()));
-  const std::int64_t size = x.size(axis), inner = x.stride(axis);  // contiguous: what lies behind the axis
+  const std::int64_t size = x.size(axis), inner = x.stride(axis);  // contiguous: what lies after the axis
   const std::int64_t outer = x.numel() / std::max<std::int64_t>(size * inner, 1);
   const bool grouped = scheme.granularity() == Granularity::kGroup;
   const std::int64_t groups = grouped ? size / scheme.group() : 1;

@@ -1,5 +1,5 @@
-// From accumulators to codes: y_q = clamp(round(M * acc) + z_y, n, p). How M is held and how ties fall is a
-// fact of the target; each rule below is what one family of runtimes does. docs/numerics.md 11.
+// From accumulators to codes: y_q = clamp(round(M * acc) + z_y, n, p). How M is stored and how ties are rounded
+// depends on the target; each rule below is what one family of runtimes does. docs/numerics.md 11.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,7 @@ struct AccumulatorStep {
 class Requantizer {
  public:
   Requantizer(const Arithmetic& arithmetic, const AccumulatorStep& step, const OutputCodes& y);
-  // The accumulator fits int32; so it is checked before.
+  // The accumulator must fit int32: checked before.
   std::int32_t operator()(std::int64_t accumulator, std::size_t channel = 0) const;
   std::size_t channels() const { return multipliers_.size(); }
 

@@ -22,7 +22,7 @@ enum class Rounding : std::uint8_t {
 const char* name_of(Rounding rounding);  // "half_even", "half_up_negative", "half_up", "half_away"
 Rounding rounding_from_name(const std::string& name);
 
-// Every rule is half-to-even but for exact ties: those are the v that lie 1/2 from it, where the subtraction is
+// Every rule is half-to-even except at exact ties: those are the v that lie 1/2 from it, where the subtraction is
 // exact.
 QUENCH_HD inline float round_by(float v, Rounding rounding) {
   const float even = round_even(v);

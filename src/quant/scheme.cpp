@@ -28,7 +28,7 @@ void check_log(const QSchemeSpec& spec) {
 void check_int(const QSchemeSpec& spec) {
   QUENCH_CHECK(spec.bits >= 1 && spec.bits <= kMaxBits, "bits must be 1 to ", kMaxBits, ", not ", spec.bits);
   QUENCH_CHECK(!spec.narrow || (spec.is_signed && spec.symmetric), "a narrow range needs a signed symmetric scheme");
-  QUENCH_CHECK(!spec.narrow || spec.bits >= 2, "a narrow range needs at least 2 bits: of 1 bit one code is left");
+  QUENCH_CHECK(!spec.narrow || spec.bits >= 2, "a narrow range needs at least 2 bits: with 1 bit one code is left");
 }
 
 void check_granularity(const QSchemeSpec& spec) {
@@ -197,7 +197,7 @@ std::vector<std::int64_t> QScheme::scale_shape(const std::vector<std::int64_t>& 
   const auto axis = static_cast<std::size_t>(axis_of(static_cast<int>(sizes.size())));
   if (spec_.granularity == Granularity::kChannel) return {sizes[axis]};
   QUENCH_CHECK(sizes[axis] % spec_.group == 0, "axis ", axis, " has ", sizes[axis],
-               " elements, no multiple of the group size of '", text(), "'");
+               " elements, not a multiple of the group size of '", text(), "'");
   std::vector<std::int64_t> shape = sizes;
   shape[axis] /= spec_.group;
   return shape;

@@ -1,4 +1,4 @@
-// The loud warning that a quantized model is of no use, with the layers to blame and what to try.
+// The loud warning that a quantized model is useless, with the layers to blame and what to try.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace quench {
 
-// Nothing where the model has not fallen apart. Names the worst layers of `record.profile`, where there is one.
+// Nothing if the model has not fallen apart. Names the worst layers of `record.profile`, if there is one.
 std::optional<std::string> fallen_apart_warning(const QuantizeRecord& record, const JobConfig& config);
 
 }  // namespace quench

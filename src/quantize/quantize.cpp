@@ -24,7 +24,7 @@ bool has_codes(const Node& node) {
   return false;
 }
 
-// A model whose every tensor stays float is a user's mistake: another platform, or a type that no target takes.
+// A model in which every tensor stays float is a user's mistake: the wrong platform, or a type that no target takes.
 void check_quantizes(const QuantPlan& plan) {
   if (!plan.entries.empty()) return;
   std::string why;
@@ -43,7 +43,7 @@ std::vector<std::string> widening_notes(const Graph& graph) {
   return notes;
 }
 
-// One call per stage; what each leaves is what the next finds.
+// One call per stage; each works on what the previous one left.
 class Quantizing {
  public:
   Quantizing(const Graph& graph, const QuantizeData& data, const JobConfig& config, const QuantizeOptions& options)
@@ -92,7 +92,7 @@ class Quantizing {
     record_.device = config_.calibration.device;
     record_.notes = config_.notes;
     JobConfig config = config_;
-    config.output.clear();  // where the files go is no part of what they are
+    config.output.clear();  // where the files go does not affect their content
     record_.config = to_yaml(config);
   }
 
@@ -108,7 +108,7 @@ class Quantizing {
     fused_ = model_.graph;
   }
 
-  // A step that was asked for and did nothing says so.
+  // A step that was asked for but did nothing says so.
   void equalize_layers() {
     EqualizeOptions options;
     options.data = data_.calib;
@@ -167,7 +167,7 @@ class Quantizing {
     return graph;
   }
 
-  // With the model as imported: what was done to it on the way is part of the question.
+  // With the model as imported: what was done to it on the way counts too.
   void compare() {
     AgreementOptions options;
     options.workers = config_.calibration.workers;
@@ -191,7 +191,7 @@ class Quantizing {
     record_.quantized_eval = evaluated(model_.graph, "evaluating quantized");
   }
 
-  // Beside the model as it came: what equalization and bias correction did to it counts.
+  // Against the original model: what equalization and bias correction did to it counts.
   void profile_layers() {
     ProfileOptions options;
     options.workers = config_.calibration.workers;
@@ -209,7 +209,7 @@ class Quantizing {
   const QuantizeOptions& options_;
   Stages stages_;
   Graph original_, fused_;  // as imported; with its layers fused
-  QuantizedModel model_;    // as it stands
+  QuantizedModel model_;    // at the current stage
   QuantizeRecord record_;
 };
 
@@ -224,9 +224,8 @@ JobConfig job_of(const QuantConfig& config) {
 void check_is_float(const Graph& graph) {
   for (const auto& node : graph.nodes())
     QUENCH_CHECK(!entry_of(*node).traits.quantizes && !has_codes(*node), "the model ", graph.source.path,
-                 " is quantized already (", node->where(),
-                 "): quantize the float model that it was made from. 'quench ",
-                 "eval', 'run' and 'inspect' take it as it is, and 'quench verify' one with QuantizeLinear and ",
+                 " is already quantized (", node->where(), "): quantize the float model it was made from. 'quench ",
+                 "eval', 'run' and 'inspect' take it as is, and 'quench verify' one with QuantizeLinear and ",
                  "DequantizeLinear nodes");
 }
 

@@ -10,16 +10,16 @@
 
 namespace quench {
 
-// Throws, with the nearest, for a name that is none.
+// Throws, with the nearest, for an unknown name.
 void check_stage(const std::string& name);
 bool comes_after(const std::string& stage, const std::string& other);
 
 class Stages {
  public:
-  // Ends after the stage of this name, whether it runs or not ("": after all); `after` is called behind each that ran.
+  // Ends after the stage of this name, whether it runs or not ("": after all); `after` is called after each that ran.
   explicit Stages(std::string stop_after = "", std::function<void(const StageRecord& stage)> after = {});
 
-  // Nothing where the stage comes after the last one. Errors leave as they came.
+  // Does nothing if the stage comes after the last one. Errors pass through unchanged.
   void run(const std::string& name, const std::function<void()>& body);
   bool ended() const { return ended_; }  // whether a stage was left out
   const std::vector<StageRecord>& records() const { return records_; }
@@ -31,7 +31,7 @@ class Stages {
   std::vector<StageRecord> records_;
 };
 
-std::int64_t resident_bytes();       // of this process now; 0 where the system does not say
+std::int64_t resident_bytes();       // of this process now; 0 if the system does not tell
 std::int64_t peak_resident_bytes();  // since the start, or since reset_peak()
 void reset_peak();                   // where the system allows it
 

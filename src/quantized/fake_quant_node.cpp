@@ -38,7 +38,7 @@ struct ParsedNode {
 
 bool is_flag(const std::string& attribute) { return attribute == "observe" || attribute == "quantize"; }
 
-// But for the flags. All are numbers and words (option_of).
+// Except for the flags. All are numbers and words (option_of).
 bool same_settings(const Attrs& one, const Attrs& other) {
   return std::equal(one.begin(), one.end(), other.begin(), other.end(), [](const auto& a, const auto& b) {
     if (a.first != b.first || a.second.index() != b.second.index()) return false;
@@ -67,7 +67,7 @@ std::vector<RtValue> fake_quant(const Node& node, const Inputs& in, ExecContext&
   return {run_fake_quant(algorithm, in[0].tensor(), state_of(in), run)};
 }
 
-// Once an executor: whether what the file or the caller put there makes sense.
+// Once per executor: whether what the file or the caller put there makes sense.
 Inputs check_state(const Node& node, const Inputs& in) {
   for (std::size_t slot = 1; slot < node.inputs().size(); ++slot)
     QUENCH_CHECK(node.inputs()[slot] && node.inputs()[slot]->is_constant(), node.where(), ": input ", slot,
@@ -82,7 +82,7 @@ Inputs check_state(const Node& node, const Inputs& in) {
 
 // The tensors that the algorithm learns, and the weight that it quantizes.
 std::vector<int> learned_slots(const Node& node) {
-  // Without the plug-in that it needs a graph can still be looked at; running it names the algorithm.
+  // Without the plug-in that it needs a graph can still be inspected; running it names the algorithm.
   if (!FakeQuantRegistry::instance().find(node.get_string("algorithm", "fixed"))) return {};
   const FakeQuantSpec spec = fake_quant_spec(node);
   std::vector<int> slots;

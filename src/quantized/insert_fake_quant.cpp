@@ -15,7 +15,7 @@ bool needs_sizes(const FakeQuantSpec& spec) {
   return false;
 }
 
-// A dim that is not a number stands as 1: per channel only the channel axis must be known.
+// A dim that is not a number counts as 1: per channel only the channel axis must be known.
 std::vector<std::int64_t> sizes_of(const Value& value, const FakeQuantSpec& spec) {
   if (!needs_sizes(spec)) return {};
   QUENCH_CHECK(value.has_rank(), "the rank of '", value.name(), "' is not known; '", spec.scheme.text(), "' needs it");
@@ -58,7 +58,7 @@ Node& insert_fake_quant(Graph& graph, Value& value, const FakeQuantSpec& spec, Q
   const FakeQuantTensors tensors = make_tensors(spec, sizes_of(value, spec));
   const std::vector<FakeQuantParam> params = params_of(spec);
   const std::string base = value.name() + ".fq";
-  QUENCH_CHECK(!graph.find_node(base), "'", value.name(), "' has a quantizer already");
+  QUENCH_CHECK(!graph.find_node(base), "'", value.name(), "' already has a quantizer");
   for (const FakeQuantParam& param : params)
     QUENCH_CHECK(!graph.find_value(base + "." + param.name), "the name '", base, ".", param.name, "' is taken");
   Node& node = place(graph, value, base);

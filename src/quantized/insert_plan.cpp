@@ -19,8 +19,8 @@ FakeQuantSpec spec_of(const PlanEntry& entry, QuantizeBy by) {
   return {entry.fake_quant, entry.scheme, entry.role, by, entry.fake_quant_options};
 }
 
-// Who reads a weight otherwise than as a weight (a Gather beside the Gemm that has the same table) goes on reading it
-// as it is.
+// A node that does not read a weight as a weight (a Gather beside the Gemm with the same table) goes on reading it
+// unquantized.
 void reconnect_others(Graph& graph, const std::vector<std::string>& ops, Value& weight, Node& quantizer) {
   const std::vector<Value::Use> uses = quantizer.output().uses();
   const auto is_weight = [&](const Value::Use& use) {
@@ -32,7 +32,7 @@ void reconnect_others(Graph& graph, const std::vector<std::string>& ops, Value& 
     if (!is_weight(use)) graph.set_input(*use.node, use.slot, &weight);
 }
 
-// An input or a constant that is an output of the network as well goes out as it is.
+// An input or a constant that is also an output of the network goes out unchanged.
 void keep_outputs(Graph& graph, Value& value, const Node& quantizer) {
   for (std::size_t i = 0; i < graph.outputs().size(); ++i)
     if (graph.outputs()[i] == &quantizer.output()) graph.set_output(static_cast<int>(i), value);

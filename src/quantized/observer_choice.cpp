@@ -1,4 +1,4 @@
-// Which observer a quantizer wants: kept with its node, so that a file read back can be calibrated again.
+// Which observer a quantizer uses: kept with its node, so that a file read back can be calibrated again.
 // Metadata "quench.observer" = "mse;on=batch;p=2.4".
 #include <charconv>
 #include <sstream>

@@ -75,7 +75,7 @@ std::string explain(const QuantPlan& plan, const std::string& value) {
     known.push_back(skip.value);
   }
   const std::string nearest = nearest_name(value, known);
-  fail("the plan for '", plan.platform, "' knows no tensor '", value, "'",
+  fail("the plan for '", plan.platform, "' has no tensor '", value, "'",
        nearest.empty() ? "" : concat("; did you mean '", nearest, "'?"));
 }
 

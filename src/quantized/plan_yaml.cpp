@@ -1,4 +1,4 @@
-// The plan as YAML, docs/formats.md. Written by hand so that an entry stands on few lines; read with yaml-cpp.
+// The plan as YAML, docs/formats.md. Written by hand so that an entry takes few lines; read with yaml-cpp.
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ Options options_at(const YAML::Node& node, const std::string& key) {
 void read_scheme(const YAML::Node& node, PlanEntry& entry) {
   const std::string text = text_at(node, "scheme");
   QUENCH_CHECK(text.find("channel") == std::string::npos || text.find("channel:") != std::string::npos, "the scheme '",
-               text, "' does not say along which axis the channels lie (such as 'channel:0')");
+               text, "' does not give the axis of the channels (such as 'channel:0')");
   if (text != "int32") entry.scheme = QScheme::parse(text);
 }
 

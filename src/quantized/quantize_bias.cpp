@@ -2,8 +2,8 @@
 //   inputs bias, scale of the layer's input, scale of its weight      y = round(b / (s_x * s_w)) * (s_x * s_w)
 //   attribute quantize: 0 is the identity
 // Channel c has the entry c modulo their number of s_w: one for all, one each, or one for each place in a group.
-// The scales are those of the two quantizers' own constants, so that they can never be out of step. Its gradient is
-// the identity: a step of the bias is some thousand times finer than one of the weights.
+// The scales are those of the two quantizers' own constants, so that they can never get out of step. Its gradient is
+// the identity: a step of the bias is about a thousand times finer than one of the weights.
 #include <ATen/ATen.h>
 
 #include "ops/shape_rules.h"

@@ -22,7 +22,7 @@ void check_entries(const QuantizedModel& model) {
   }
   for (const Node* node : quantizers_of(model.graph))
     QUENCH_CHECK(planned.contains(node), node->where(), " quantizes '", node->input(0)->name(),
-                 "', of which the plan says nothing");
+                 "', which the plan does not mention");
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ Node* quantizer_in_front(const Node& reader, int slot) {
 }
 
 Node* quantizer_of(const Graph& graph, const std::string& value) {
-  // By its own name first: something may stand between the value and its quantizer (a norm that trains).
+  // By its own name first: something may lie between the value and its quantizer (a norm that trains).
   Node* named = graph.find_node(value + ".fq");
   const Value* found = graph.find_value(value);
   if (is_quantizer(named) || !found) return is_quantizer(named) ? named : nullptr;

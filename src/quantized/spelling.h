@@ -1,4 +1,4 @@
-// How quantizers are written in a graph and in ONNX files. Nobody outside this folder reads it.
+// How quantizers are written in a graph and in ONNX files. Nothing outside this folder reads it.
 #pragma once
 
 namespace quench {

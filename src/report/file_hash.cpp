@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 namespace quench {
 namespace {
 
-// LibTorch's SHA-1 wants all bytes at once; beyond this a file counts by name and size, as those of a folder do.
+// LibTorch's SHA-1 needs all bytes at once; beyond this a file counts by name and size, like those of a folder.
 constexpr std::uintmax_t kLargestRead = std::uintmax_t{1} << 30;
 
 std::string names_and_sizes(const fs::path& path) {

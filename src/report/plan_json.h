@@ -10,7 +10,7 @@ namespace quench {
 
 Json json_of(const QuantPlan& plan);
 
-// How many quantizers of which scheme, how many tensors stay float: one line a kind.
+// How many quantizers of which scheme, how many tensors stay float: one line per kind.
 std::string plan_summary(const QuantPlan& plan);
 
 }  // namespace quench

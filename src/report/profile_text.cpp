@@ -10,7 +10,7 @@
 namespace quench {
 namespace {
 
-// What is infinite or unknown is null: JSON has no word for it.
+// Infinite or unknown values are null: JSON has no word for them.
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
 Json json_of(const Estimate& estimate) {

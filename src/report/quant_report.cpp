@@ -1,4 +1,4 @@
-// The text report of a job of quantizing: what a person wants to know before shipping the model.
+// The text report of a quantization job: what a person wants to know before shipping the model.
 #include <algorithm>
 #include <map>
 

@@ -28,7 +28,7 @@ std::string output_line(const OutputResult& output, bool layers) {
   const auto steps = [&](double difference) { return concat(" (", decimals(output.steps(difference), 4), " steps)"); };
   std::string line = concat("'", output.name, "' differs by at most ", output.largest, steps(output.largest),
                             ", on average by ", output.mean, steps(output.mean));
-  if (output.probabilities) line += "; by its logarithm, for it comes from a Softmax";
+  if (output.probabilities) line += "; by its logarithm, since it comes from a Softmax";
   if (output.discrete) line += "; integers";
   if (!output.quantized && !output.discrete) line += "; not quantized: a step is 1/255 of its range";
   if (layers)
@@ -144,7 +144,7 @@ Json layers_json(const VerifyResult& result) {
 std::string verify_text(const VerifyResult& result) {
   std::ostringstream out;
   out << "file          " << result.file << "\nruntime       " << result.runtime << "\nitems         " << result.items
-      << "\nmade of       "
+      << "\nmade from     "
       << (result.model.empty() ? "no calibrated model found beside it: not compared (--model FILE)" : result.model)
       << "\n";
   const char* head = "outputs       ";

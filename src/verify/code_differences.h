@@ -11,7 +11,7 @@ class Tensor;
 
 namespace quench {
 
-// Throws where the shapes differ, naming the tensor.
+// Throws if the shapes differ, naming the tensor.
 CodeDifferences code_differences(const std::string& name, const at::Tensor& a, const at::Tensor& b);
 
 }  // namespace quench

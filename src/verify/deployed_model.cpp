@@ -31,8 +31,8 @@ const Node* quantize_behind(const Value& codes) {
   return node && node->op() == "QuantizeLinear" ? node : nullptr;
 }
 
-// The name that a value of the file has in the simulation, where quantizers stand for the pairs: what a pair on v gives
-// is "v.fq" there, but an output keeps its name.
+// The name that a value of the file has in the simulation, where quantizers replace the pairs: the result of a pair on
+// v is "v.fq" there, but an output keeps its name.
 std::string simulated_name(const Value& value) {
   const Node* node = value.producer();
   if (!node || node->op() != "DequantizeLinear" || !node->input(0) || value.is_graph_output()) return value.name();
@@ -62,7 +62,7 @@ void find_taps(DeployedModel& model) {
     const Value& value = *quantizer->input(0);
     if (is_made_of_constants(value)) continue;
     const auto [begin, end] = tensors.equal_range(value.name());
-    // A value that is quantized in two ways has two tensors; which is which is not told by its name.
+    // A value that is quantized in two ways has two tensors; its name does not tell which is which.
     const bool known = begin != end && std::next(begin) == end && fits_an_array(begin->second->dtype());
     if (known)
       model.taps.push_back({begin->second->name(), quantizer->output().name()});
@@ -79,7 +79,7 @@ Node* fused_quantizer(const Value& operand) {
   return conv && conv->op() == "Conv" && fake_quant_spec(*quantizer).scheme.per_tensor() ? quantizer : nullptr;
 }
 
-// A Clip to its range in the place of the quantizer.
+// Replaces the quantizer by a Clip to its range.
 void clip_only(Graph& graph, Node& quantizer) {
   Value& source = *quantizer.input(0);
   const QType type = qtype_of(quantizer);
@@ -114,7 +114,7 @@ std::vector<std::string> deployed_files(const std::string& file_or_folder, const
     if (path.ends_with("_qdq.onnx")) found.push_back(path);
   }
   QUENCH_CHECK(found.size() <= 1, "there are ", found.size(), " deployed models in '", file_or_folder,
-               "'; give the file that is meant");
+               "'; name the file");
   if (found.empty() && models.size() == 1) found = models;  // of platform qdq: N.onnx itself
   if (RuntimeRegistry::instance().get(runtime).reads_fake_quantize)
     for (const std::string& path : models)
@@ -128,7 +128,7 @@ DeployedModel read_deployed(const std::string& path, bool rounds_biases) {
   DeployedModel model;
   model.path = path;
   model.file = import_model(path);
-  // Scales of other people's files may stand behind Identity and Cast.
+  // In third-party files, scales may come through Identity and Cast.
   run_passes(model.file, {"infer_shapes", "fold_constants", "eliminate_dropout", "eliminate_identity"});
   const auto opset = model.file.source.opsets.find("");
   model.opset = opset == model.file.source.opsets.end() ? 21 : opset->second;

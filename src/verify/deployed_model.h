@@ -1,4 +1,4 @@
-// A deployed Q/DQ file: as it is, as a graph with quantizers, and with its codes in sight.
+// A deployed Q/DQ file: as it is, as a graph with quantizers, and with its codes exposed.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct DeployedModel {
   std::string path;
   Graph file;
   std::int64_t opset = 0;
-  Graph simulated;                    // quantizers in the place of QuantizeLinear and DequantizeLinear
+  Graph simulated;                    // quantizers instead of QuantizeLinear and DequantizeLinear
   std::vector<Tap> taps;              // in order of the simulation
   std::vector<std::string> untapped;  // quantized tensors whose codes no array of NumPy can hold
 };
@@ -27,8 +27,8 @@ DeployedModel read_deployed(const std::string& path, bool rounds_biases);
 // The file's graph with the codes of every tap among its outputs.
 Graph tapped(const DeployedModel& model);
 
-// The simulation of a runtime that computes Conv + Add in one kernel: of the quantizer between the two only the
-// clipping is left (OpenVINO, measured: it does not round there).
+// The simulation of a runtime that computes Conv + Add in one kernel: only the clipping of the
+// quantizer between the two is left (OpenVINO, measured: it does not round there).
 Graph without_fused_rounding(const Graph& simulated);
 
 }  // namespace quench

@@ -8,17 +8,17 @@
 
 namespace quench {
 
-// What is known of a layer before any data.
+// What is known about a layer before any data.
 struct LayerForm {
   const Node* node = nullptr;
-  std::vector<const QType*> in;  // one a slot; null where that is in float, absent, or no data
+  std::vector<const QType*> in;  // one per slot; null where that is in float, absent, or no data
   bool float_bias = false;       // a bias that is not in int32 at s_x * s_w
   const QType* y = nullptr;
   Clip clip;  // of the activations between the node and its quantizer
   Requantize rule = Requantize::kMlas;
 };
 
-// Whether a runtime of that rule computes the layer from codes; what it does not, it computes in float.
+// Whether a runtime of that rule computes the layer from codes; other layers it computes in float.
 bool has_integer_form(const LayerForm& form);
 
 // Of a layer that has that form: one tensor of codes for each operand that has a type, in order; the bias int32 or

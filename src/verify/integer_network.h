@@ -29,7 +29,7 @@ class IntegerNetwork {
   bool is_exact(const std::string& name) const;      // by integers alone; else float32 sums are in it
 
   Codes run(const NamedValues& inputs) const;
-  // Beside another's codes: each layer on the codes that were given (`local`), and all layers in a row (`whole`).
+  // Against another's codes: each layer on the given codes (`local`), and all layers in a row (`whole`).
   struct Runs;
   Runs run_beside(const NamedValues& inputs, const Codes& given) const;
   // The graph's outputs, in float.

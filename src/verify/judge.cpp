@@ -9,14 +9,14 @@
 namespace quench {
 namespace {
 
-// How unlikely a count must be, where a share is allowed, to be no chance.
+// How unlikely a count must be, where a share is allowed, not to be chance.
 constexpr double kChance = 0.01;
 
 class Judge {
  public:
   Judge(VerifyResult& result, const VerifyOptions& options) : result_(result), options_(options) {}
 
-  // `name` stands before the names of the criteria, `from` behind those of the outputs.
+  // `name` precedes the names of the criteria, `from` follows those of the outputs.
   void outputs(const std::vector<OutputResult>& outputs, const std::string& name, const std::string& from) {
     name_ = name;
     from_ = from;
@@ -35,7 +35,7 @@ class Judge {
     add({"quantizers", "the calibrated model", text, static_cast<double>(different), 0.0, "always", different == 0});
   }
 
-  // A drop that chance may make of the predictions that differ (McNemar's test, one-sided) is none.
+  // A drop that chance alone can explain (McNemar's test, one-sided) does not count.
   void accuracy() {
     if (!result_.labelled || result_.items == 0) return;
     const double bound = result_.output_bounds.accuracy;
@@ -46,7 +46,7 @@ class Judge {
     add({"accuracy", "accuracy",
          concat("falls by ", lost, " of ", result_.items, " (only the simulation is right on ", result_.only_simulated,
                 ", only the runtime on ", result_.only_deployed, ", p = ", p, "); ", bound,
-                " of the items may be lost, ", "more where chance can make it"),
+                " of the items may be lost, ", "more if chance can explain it"),
          drop, bound, origin(options_.accuracy_bound, "--accuracy-bound"), passed});
   }
 
@@ -98,7 +98,7 @@ class Judge {
                                              : concat(" predictions are off by more than ", bounds.steps, " steps");
     add({name_ + "beyond_bound", subject_of(output),
          concat(output.beyond, " of ", output.predictions, what, "; ", bounds.share,
-                " of them may, more where chance can make it"),
+                " of them may, more if chance can explain it"),
          share, bounds.share, origin(options_.output_share, "--output-share"), passed});
   }
 
@@ -112,7 +112,7 @@ class Judge {
          output.decisive == 0});
   }
 
-  // A code that lies near a tie may fall to either neighbour; more than one code apart is no rounding.
+  // A code that lies near a tie may fall to either neighbour; more than one code apart is not rounding.
   static bool diverges(const CodeDifferences& found, double bound) {
     return found.share() > bound || found.largest > 1;
   }

@@ -5,8 +5,8 @@
 
 namespace quench {
 
-// Sums the tensors up, and fills in the criteria and the first layer that diverges. The options say whose bounds they
-// are.
+// Sums up the tensors, and fills in the criteria and the first layer that diverges. The options say where each bound
+// comes from.
 void judge(VerifyResult& result, const VerifyOptions& options);
 
 }  // namespace quench

@@ -17,9 +17,9 @@ at::Tensor Call::trimmed(const at::Tensor& joined) const {
 
 LayerCheck::LayerCheck(const DeployedModel& model, Requantize rule, const std::string& tapped_file)
     : model_(model), network_(model.simulated, rule), file_(tapped_file) {
-  QUENCH_CHECK(!model_.taps.empty(), "no activation of '", model_.path, "' is quantized: leave --layers out");
+  QUENCH_CHECK(!model_.taps.empty(), "no activation of '", model_.path, "' is quantized: omit --layers");
   QUENCH_CHECK(model_.untapped.empty(), "the codes of '", model_.untapped[0],
-               "' cannot be seen from outside, so that what follows cannot be recomputed: leave --layers out");
+               "' cannot be read from outside, so what follows cannot be recomputed: omit --layers");
   const Graph graph = tapped(model_);
   ExportOptions options;
   options.opset = lowest_opset(graph, model_.opset, 0);

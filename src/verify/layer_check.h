@@ -1,4 +1,4 @@
-// A deployed file layer by layer: its codes, as a runner saw them, beside the network in integers.
+// A deployed file layer by layer: its codes, as a runner saw them, against the network in integers.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ namespace quench {
 struct Call {
   std::vector<NamedValues> slices;  // of one size each, as it feeds them
   std::int64_t items = 0;           // that count
-  std::int64_t fed = 0;             // with the copies that fill up a fixed batch
+  std::int64_t fed = 0;             // with the copies that pad a fixed batch
 
   // Without the copies. A tensor whose first axis does not count items keeps them.
   at::Tensor trimmed(const at::Tensor& joined) const;
@@ -24,7 +24,7 @@ struct Call {
 
 class LayerCheck {
  public:
-  // Writes the file with its codes in sight to `tapped`. The model must outlive it.
+  // Writes the file with its codes exposed to `tapped`. The model must outlive it.
   LayerCheck(const DeployedModel& model, Requantize rule, const std::string& tapped);
 
   const std::string& file() const { return file_; }

@@ -18,13 +18,13 @@ namespace quench {
 namespace {
 
 constexpr std::size_t kKept = 16384;  // of the output: the end says what went wrong
-constexpr int kLook = 50;             // ms between two looks at the process
+constexpr int kLook = 50;             // ms between two polls of the process
 
 struct Pipe {
   int read = -1, write = -1;
   Pipe() {
     std::array<int, 2> ends{};
-    QUENCH_CHECK(::pipe2(ends.data(), O_CLOEXEC) == 0, "cannot make a pipe: ", std::strerror(errno));
+    QUENCH_CHECK(::pipe2(ends.data(), O_CLOEXEC) == 0, "cannot create a pipe: ", std::strerror(errno));
     read = ends[0];
     write = ends[1];
   }
@@ -42,7 +42,7 @@ struct Pipe {
 
 // In the child, after fork: only async-signal-safe calls. What exec refuses goes through `failure`.
 [[noreturn]] void become(char* const* argv, int output, int failure) {
-  ::setpgid(0, 0);                     // so that a timeout ends what it has started too
+  ::setpgid(0, 0);                     // so that a timeout also ends what it has started
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // and so that it does not outlive us
   const int empty = ::open("/dev/null", O_RDONLY);
   ::dup2(empty, STDIN_FILENO);
@@ -124,7 +124,7 @@ ProcessResult run_process(const std::vector<std::string>& command, double timeou
 }
 
 std::string ending_of(const ProcessResult& result, double timeout_seconds) {
-  if (result.timed_out) return concat("did not end within ", timeout_seconds, " s and was killed");
+  if (result.timed_out) return concat("did not finish within ", timeout_seconds, " s and was killed");
   if (result.signal != 0) return concat("was ended by signal ", result.signal, " (", ::strsignal(result.signal), ")");
   constexpr int kShell = 128;  // a shell adds the signal that ended its command to this
   const bool by_signal = result.exit_code > kShell && result.exit_code < kShell + NSIG;

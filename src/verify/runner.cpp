@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The folder of the scripts: in the source tree or beside what was installed, from where this library lies.
+// The folder of the scripts, relative to this library: in the source tree or beside the installation.
 fs::path scripts_folder() {
   if (const char* given = std::getenv("QUENCH_RUNNERS")) return given;
   Dl_info library{};
@@ -24,11 +24,11 @@ fs::path scripts_folder() {
   for (int up = 0; up < 4; ++up, folder = folder.parent_path())
     for (const char* place : {"tools/runners", "share/quench/runners"})
       if (fs::is_directory(folder / place)) return folder / place;
-  fail("the scripts that run other people's runtimes were not found; say where they are (QUENCH_RUNNERS=DIR), or give ",
+  fail("the scripts that run third-party runtimes were not found; say where they are (QUENCH_RUNNERS=DIR), or give ",
        "a command of your own (--runner)");
 }
 
-// The python of tools/test-venv where that has been made, else the system's.
+// The python of tools/test-venv if that exists, else the system's.
 std::string python_for(const fs::path& scripts) {
   if (const char* given = std::getenv("QUENCH_PYTHON")) return given;
   const fs::path made = scripts.parent_path().parent_path() / ".venv/bin/python";
@@ -38,7 +38,7 @@ std::string python_for(const fs::path& scripts) {
 std::vector<std::string> script_command(const RuntimeEntry& runtime) {
   const fs::path scripts = scripts_folder();
   const fs::path script = scripts / runtime.script;
-  QUENCH_CHECK(fs::exists(script), "the script '", script.string(), "' is not there");
+  QUENCH_CHECK(fs::exists(script), "the script '", script.string(), "' does not exist");
   const char* node = std::getenv("QUENCH_NODE");
   if (script.extension() == ".mjs") return {node ? node : "node", script.string()};
   return {python_for(scripts), script.string()};
@@ -80,7 +80,7 @@ Runner make_runner(const VerifyOptions& options) {
     return {options.runner, {"/bin/sh", "-c", options.runner + " \"$@\"", "sh"}, options.timeout};
   const RuntimeEntry& runtime = RuntimeRegistry::instance().get(options.runtime);
   Runner runner(options.runtime, script_command(runtime), options.timeout);
-  runner.hint_ = concat("; 'tools/test-venv ", options.runtime, "' makes an environment that has it");
+  runner.hint_ = concat("; 'tools/test-venv ", options.runtime, "' creates an environment that has it");
   return runner;
 }
 

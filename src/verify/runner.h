@@ -18,7 +18,7 @@ class Runner {
   Runner(std::string description, std::vector<std::string> command, double timeout_seconds);
 
   // Items along the first axis of every input that is not `shared` (those are fed as they are with each slice of the
-  // items) -> all outputs of the model, by name. Throws where the runner fails, with what it said.
+  // items) -> all outputs of the model, by name. Throws if the runner fails, with its output.
   NamedValues run(const std::string& model, const NamedValues& inputs, ScratchFolder& folder,
                   const std::set<std::string>& shared = {}) const;
 
@@ -28,12 +28,12 @@ class Runner {
   std::string description_;
   std::vector<std::string> command_;
   double timeout_;
-  std::string hint_;  // what to do where it cannot be started
+  std::string hint_;  // what to do if it cannot be started
 
   friend Runner make_runner(const VerifyOptions& options);
 };
 
-// The user's command where one is given, else the script of the runtime.
+// The user's command if one is given, else the script of the runtime.
 Runner make_runner(const VerifyOptions& options);
 
 }  // namespace quench

@@ -1,4 +1,4 @@
-// A folder that goes away with all that is in it.
+// A folder that is removed with all its contents.
 #pragma once
 
 #include <stdlib.h>
@@ -19,7 +19,8 @@ class ScratchFolder {
  public:
   ScratchFolder() {
     std::string pattern = (std::filesystem::temp_directory_path() / "quench_verify_XXXXXX").string();
-    QUENCH_CHECK(::mkdtemp(pattern.data()) != nullptr, "cannot make a folder '", pattern, "': ", std::strerror(errno));
+    QUENCH_CHECK(::mkdtemp(pattern.data()) != nullptr, "cannot create a folder '", pattern,
+                 "': ", std::strerror(errno));
     path_ = pattern;
     remove_on_interrupt(pattern);
   }

@@ -1,5 +1,5 @@
-// The calibrated model that a deployed file was made of, beside what runs: an exporter that is wrong shows here, where
-// file and simulation agree.
+// The calibrated model that a deployed file was made from, compared with what runs: a faulty exporter shows here, even
+// if file and simulation agree.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 namespace quench {
 
 // NAME.quench.onnx beside the file or in the folder above: the one after which the file is called, or the only one with
-// its inputs and outputs. "" where there is none.
+// its inputs and outputs. "" if there is none.
 std::string find_source_model(const DeployedModel& file);
 
 class SourceCheck {

@@ -26,7 +26,7 @@ namespace quench {
 namespace {
 
 constexpr std::int64_t kFileBytes = std::int64_t{64} << 20;  // of the arrays that go to a runner, and come back
-constexpr double kFloatBound = 1e-5;  // of codes behind float32 sums: their order is the runtime's (runtimes differ)
+constexpr double kFloatBound = 1e-5;  // of codes after float32 sums: their order is the runtime's (runtimes differ)
 constexpr std::int64_t kSlice = 32;   // items at a time where the model leaves its batch open: docs/runners.md
 
 // Of one item; `unknown` where a dim is not a number.
@@ -83,7 +83,7 @@ class Verification {
       outputs_.emplace_back(model_.simulated.value(output->name()), task_);
     const std::string source = options.model.empty() ? find_source_model(model_) : options.model;
     if (!source.empty() && source != "none") source_ = std::make_unique<SourceCheck>(source, model_, task_);
-    const Requantize rule = requantize_from_name(result_.rule);  // throws for a name that is none, needed or not
+    const Requantize rule = requantize_from_name(result_.rule);  // throws for an unknown name, needed or not
     if (!options.layers) return;
     layers_ = std::make_unique<LayerCheck>(model_, rule, folder_.file("tapped.onnx"));
     result_.tensors = layers_->tensors();
@@ -91,7 +91,7 @@ class Verification {
 
   const Dataset& data() const { return data_; }  // with recurrent states, as the simulation gives them
 
-  // Tensors between whose size is not known count as eight times an item.
+  // Intermediate tensors of unknown size count as eight times an item.
   std::int64_t items_a_call() const {
     if (one_by_one_) return 1;
     const std::int64_t fixed = std::max<std::int64_t>(fixed_, 1);
@@ -147,7 +147,7 @@ class Verification {
     Call call;
     call.items = end - first;
     call.fed = fixed_ > 0 ? (call.items + fixed_ - 1) / fixed_ * fixed_ : call.items;
-    // Filled up behind the last item of the batch alone: all before are in whole slices.
+    // Padded only after the last item of the batch: all before are in whole slices.
     const NamedValues inputs = slice_of(bind_inputs(model_.file, batch), first, first + call.fed);
     for (std::int64_t at = 0; at < call.fed; at += slice) call.slices.push_back(slice_of(inputs, at, at + slice));
     const NamedValues deployed = run(model_.path, inputs, call);
@@ -190,7 +190,7 @@ class Verification {
     return whole;
   }
 
-  // Where the output has one prediction an item.
+  // If the output has one prediction per item.
   void add_labels(const at::Tensor& deployed, const at::Tensor& simulated, const std::vector<std::int64_t>& labels) {
     const at::Tensor a = top_class(predictions_of(deployed, task_)), b = top_class(predictions_of(simulated, task_));
     result_.labelled = result_.labelled && a.numel() == static_cast<std::int64_t>(labels.size());

@@ -1,4 +1,4 @@
-// The pieces that several networks of the zoo are made of. Submodules are registered under the names
+// The pieces that several networks of the zoo are built from. Submodules are registered under the names
 // that torchvision's nn.Sequential gives them: "0", "1", ...
 #pragma once
 

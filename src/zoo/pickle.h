@@ -42,7 +42,7 @@ struct PickleTree {
 
 const char* name_of(PickleValue::Kind kind);  // "a list", for messages
 
-// Throws, with the position, at the first thing that is not allowed or not whole.
+// Throws, with the position, at the first thing that is not allowed or incomplete.
 PickleTree read_pickle(std::string_view bytes);
 
 }  // namespace quench

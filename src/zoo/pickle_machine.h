@@ -29,7 +29,7 @@ class PickleMachine {
 
   std::string_view take(std::uint64_t count) {
     if (count > bytes_.size() - position_)
-      refuse("it ends too early: ", count, " bytes wanted, ", bytes_.size() - position_, " left");
+      refuse("it ends too early: ", count, " bytes expected, ", bytes_.size() - position_, " left");
     const std::string_view part = bytes_.substr(position_, count);
     position_ += count;
     return part;

@@ -89,7 +89,7 @@ json parse_header(const std::string& text) {
 
 std::vector<std::uint64_t> counts(const json& entry, const char* key) {
   const auto at = entry.find(key);
-  QUENCH_CHECK(at != entry.end() && at->is_array(), "its '", key, "' is missing or no list");
+  QUENCH_CHECK(at != entry.end() && at->is_array(), "its '", key, "' is missing or not a list");
   std::vector<std::uint64_t> numbers;
   for (const json& item : *at) {
     QUENCH_CHECK(item.is_number_unsigned(), "its '", key, "' holds ", item.dump(), ", not a count");
@@ -101,7 +101,7 @@ std::vector<std::uint64_t> counts(const json& entry, const char* key) {
 Entry read_entry(const std::string& name, const json& value) {
   QUENCH_CHECK(value.is_object(), "its entry is not a JSON object");
   const auto dtype = value.find("dtype");
-  QUENCH_CHECK(dtype != value.end() && dtype->is_string(), "its 'dtype' is missing or no string");
+  QUENCH_CHECK(dtype != value.end() && dtype->is_string(), "its 'dtype' is missing or not a string");
   Entry entry{.name = name, .dtype = dtype_of(dtype->get<std::string>())};
   std::uint64_t bytes = c10::elementSize(entry.dtype);
   const std::vector<std::uint64_t> shape = counts(value, "shape");

@@ -1,5 +1,5 @@
-// SeededGenerator: LibTorch's global CPU generator, seeded for as long as this object lives and put back
-// as it was afterwards. For what draws from it without asking: the first weights of modules, dropout.
+// SeededGenerator: LibTorch's global CPU generator, seeded for as long as this object lives and restored
+// afterwards. For what draws from it without asking: the first weights of modules, dropout.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Making a zoo model by name, with weights that depend on the seed alone.
+// Makes a zoo model by name, with weights that depend only on the seed.
 #include "quench/zoo_net.h"
 
 #include "zoo/seeded_generator.h"

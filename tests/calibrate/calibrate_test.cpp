@@ -60,8 +60,8 @@ TEST(Calibrate, SaysOverHowManyBatchesItAveraged) {
   ASSERT_EQ(notes.size(), 2U);
   EXPECT_EQ(notes[0], "3 observers average over the batches: 3 of 4 items");
   EXPECT_EQ(notes[1],
-            "warning: batches of 4 are below the reference's 32: averages over them come out narrower, and accuracy "
-            "may fall");
+            "warning: batches of 4 are below the reference's 32: averaged ranges come out narrower, and accuracy "
+            "may drop");
   EXPECT_EQ(calibrate(large, TensorData(images()), batches_of(32)).notes.size(), 1U);
   EXPECT_TRUE(calibrate(set, TensorData(images()), batches_of(4)).notes.empty());
 }

@@ -215,7 +215,7 @@ TEST(Eager, AQConfigDoesNotReachWhatFollows) {
 TEST(Eager, QConfigOfOneModuleAlone) {
   const auto net = make_net();
   EagerModel model(net, {images(1)});
-  EXPECT_NE(message_of([&] { prepare(model); }).find("nothing of the model has a qconfig"), std::string::npos);
+  EXPECT_NE(message_of([&] { prepare(model); }).find("nothing in the model has a qconfig"), std::string::npos);
   model.qconfig.set_object_type("Linear", get_default_qconfig("fbgemm"));
   const PreparedModel prepared = prepare(model);
   EXPECT_EQ(prepared.plan().count(Role::kWeight), 1);
@@ -226,7 +226,7 @@ TEST(Eager, AQConfigThatBelongsToNothingIsAnError) {
   const auto net = make_net();
   EagerModel model = model_of(net);
   model.qconfig.set_module_name("convolution", std::nullopt);
-  EXPECT_NE(message_of([&] { prepare(model); }).find("no submodule, type or node is called so"), std::string::npos);
+  EXPECT_NE(message_of([&] { prepare(model); }).find("no submodule, type or node has that name"), std::string::npos);
   model = model_of(net);
   model.qconfig.set_module_name("skip", std::nullopt);
   EXPECT_NE(message_of([&] { prepare(model); }).find("name the node instead"), std::string::npos);
@@ -276,7 +276,7 @@ TEST(Eager, QuantizeTakesAModuleInAnyModeAndGivesItBackSo) {
   EXPECT_TRUE(quantized.finished());
   EXPECT_TRUE(net->is_training());
   EXPECT_TRUE(net->bn->is_training());
-  EXPECT_NE(message_of([&] { quantize(model_of(net), [](PreparedModel&) {}); }).find("nothing was observed of"),
+  EXPECT_NE(message_of([&] { quantize(model_of(net), [](PreparedModel&) {}); }).find("nothing was observed for"),
             std::string::npos);
 }
 

@@ -134,8 +134,9 @@ TEST(Prepare, KeepsTheQuantizersThatAModelCameWith) {
 TEST(Prepare, LaysNoPlanOverAModelThatCameQuantized) {
   PrepareOptions options;
   options.plan = QuantPlan();
-  EXPECT_EQ(message_of([&] { prepare_by_platform(came_quantized(), "tensorrt", {}, options); }),
-            "the model came quantized (node 'q' (QuantizeLinear)): a plan cannot be laid over its quantizers");
+  EXPECT_EQ(
+      message_of([&] { prepare_by_platform(came_quantized(), "tensorrt", {}, options); }),
+      "the model is already quantized (node 'q' (QuantizeLinear)): a plan cannot be applied on top of its quantizers");
   QuantConfig config;
   config.platform = "tensorrt";
   Graph graph = came_quantized();

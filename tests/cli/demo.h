@@ -19,7 +19,7 @@ inline std::string demo_data(int offset, int count) {
          "&norm=mnist&offset=" + std::to_string(offset) + "&limit=" + std::to_string(count);
 }
 
-// The program ended with 1, the user's to mend, and said this.
+// The program ended with 1, an error the user can fix, and said this.
 inline void expect_refused(const Outcome& outcome, const std::string& part) {
   EXPECT_EQ(outcome.code, 1) << outcome.out << outcome.err;
   EXPECT_NE(outcome.err.find(part), std::string::npos) << part << " in\n" << outcome.err;

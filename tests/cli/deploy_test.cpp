@@ -79,7 +79,7 @@ TEST_F(Deploy, ExistingFilesAreReplacedOnlyWithForce) {
   ASSERT_EQ(run().code, 0);
   std::ofstream(out() + "/fashion_cnn_clip_ranges.json") << "mine";
   const auto before = contents();
-  expect_refused(run(), "is there already; it is replaced with --force only");
+  expect_refused(run(), "already exists; --force replaces it");
   EXPECT_EQ(contents(), before);
   ASSERT_EQ(run({"--force"}).code, 0);
   EXPECT_NE(contents().at("fashion_cnn_clip_ranges.json"), "mine");
@@ -91,7 +91,7 @@ TEST_F(Deploy, AFolderOfOursIsMadeAnew) {
   ASSERT_EQ(run({"--option", "deploy_to_qlinear=true"}).code, 0);
   ASSERT_TRUE(contents().contains("onnx_quantized_model.onnx"));
   std::ofstream(out() + "/notes.txt") << "mine";
-  expect_refused(run({"--name", "other"}), "is there already; it is replaced with --force only");
+  expect_refused(run({"--name", "other"}), "already exists; --force replaces it");
   ASSERT_EQ(run({"--name", "other", "--force"}).code, 0);
   const auto files = contents();
   EXPECT_EQ(files.size(), 4U);
@@ -108,9 +108,9 @@ TEST_F(Deploy, AFolderInTheWay) {
 
 TEST_F(Deploy, AFolderThatCannotBeMade) {
   expect_refused(quench_run({"deploy", model(), "-o", "/proc/files"}), "/proc/files");
-  expect_refused(quench_run({"deploy", model(), "-o", "/proc"}), "no files can be made in '/proc'");
+  expect_refused(quench_run({"deploy", model(), "-o", "/proc"}), "no files can be created in '/proc'");
   std::ofstream(out()) << "a file";
-  expect_refused(run(), "is there and is no folder");
+  expect_refused(run(), "exists and is not a folder");
   EXPECT_EQ(read_text(out()), "a file");
 }
 

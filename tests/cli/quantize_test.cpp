@@ -254,7 +254,7 @@ TEST(Quantize, AFileOfSomeoneElseIsKept) {
   const Job job;
   std::filesystem::create_directories(job.path(""));
   std::ofstream(job.path("report.txt")) << "mine";
-  expect_refused(job.calibrated(), "report.txt' is there already");
+  expect_refused(job.calibrated(), "report.txt' already exists");
   EXPECT_EQ(read_text(job.path("report.txt")), "mine");
   ASSERT_EQ(job.calibrated({"--force"}).code, 0);
   EXPECT_NE(read_text(job.path("report.txt")), "mine");
@@ -265,12 +265,12 @@ TEST(Quantize, RefusesAModelThatIsQuantizedAlready) {
   ASSERT_EQ(job.calibrated().code, 0);
   expect_refused(quench_run({"quantize", job.model(), "--platform", "tensorrt", "--calib", demo_data(0, 4), "-o",
                              job.folder.path("again")}),
-                 "is quantized already");
+                 "is already quantized");
   // Files of others' tools: operators on codes without a QuantizeLinear.
   const std::string codes = std::string(std::getenv("QUENCH_TEST_DATA")) + "/microsoft/ops.onnx";
   expect_refused(quench_run({"quantize", codes, "--platform", "onnxruntime", "--calib", "random:4", "-o",
                              job.folder.path("codes")}),
-                 "(MatMulInteger)): quantize the float model that it was made from");
+                 "(MatMulInteger)): quantize the float model it was made from");
 }
 
 }  // namespace

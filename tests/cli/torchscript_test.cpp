@@ -12,7 +12,7 @@
 namespace quench {
 namespace {
 
-// A layer in front of a branch that hangs on data.
+// A layer in front of a branch that depends on data.
 std::string script(const TemporaryFolder& folder) {
   at::manual_seed(2);
   torch::jit::Module net("__torch__.Net"), conv("__torch__.Conv");

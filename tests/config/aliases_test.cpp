@@ -103,7 +103,7 @@ TEST(ConfigAliases, ChainsOfModules) {
             (Chains{{"Conv", "BatchNormalization", "Relu"}}));
   EXPECT_EQ(operator_chains_of("(torch.nn.Linear, torch.nn.BatchNorm1d)", false),
             (Chains{{"Gemm", "BatchNormalization"}, {"MatMul", "BatchNormalization"}}));
-  EXPECT_CONTAINS(message_of([] { operator_chains_of("torch.nn.ReLU", false); }), "is no chain of modules");
+  EXPECT_CONTAINS(message_of([] { operator_chains_of("torch.nn.ReLU", false); }), "is not a chain of modules");
 }
 
 }  // namespace

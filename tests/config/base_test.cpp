@@ -58,7 +58,7 @@ TEST(ConfigBase, CirclesAreNamed) {
   dir.write("a.yaml", "_base_: b.yaml");
   dir.write("b.yaml", "_base_: ./a.yaml");
   EXPECT_CONTAINS(message_of([&] { read_config(dir.path("a.yaml")); }),
-                  "the configs inherit in a circle: a.yaml -> b.yaml -> a.yaml");
+                  "the configs inherit in a cycle: a.yaml -> b.yaml -> a.yaml");
   dir.write("self.yaml", "_base_: self.yaml");
   EXPECT_CONTAINS(message_of([&] { read_config(dir.path("self.yaml")); }), "self.yaml -> self.yaml");
 }

@@ -30,8 +30,8 @@ TEST(ConfigMessages, AWrongTypeIsNamedWithWhatWouldDo) {
   EXPECT_CONTAINS(refused("excluded_ops: {a: 1}"), "'excluded_ops' must be a list of texts, not a map");
   EXPECT_CONTAINS(refused("fuse: [conv1, bn1]"), "'fuse' must be a list of lists of names");
   EXPECT_CONTAINS(refused("model: [a]"), "'model' must be a text, not a list");
-  EXPECT_CONTAINS(refused("input_shape: [1, x]"), "'input_shape': 'x' is no shape such as 1,3,224,224");
-  EXPECT_CONTAINS(refused("input_shape: 1,0"), "'1,0' is no shape");
+  EXPECT_CONTAINS(refused("input_shape: [1, x]"), "'input_shape': 'x' is not a shape such as 1,3,224,224");
+  EXPECT_CONTAINS(refused("input_shape: 1,0"), "'1,0' is not a shape");
   EXPECT_CONTAINS(refused("input_shape: 1,4:flaot"), "flaot");
   EXPECT_CONTAINS(refused("seed: -1"), "'seed' must be a whole number, at least 0, not '-1'");
   EXPECT_CONTAINS(refused("- a\n- b"), "'the config' must be a map, not a list");
@@ -96,7 +96,7 @@ TEST(ConfigMessages, FilesMadeToHurt) {
   for (int i = 0; i < 20000; ++i) copies += "x, ";
   copies += "x" + std::string(50, ']');
   EXPECT_CONTAINS(refused("a: " + copies), "values, aliases written out");
-  EXPECT_CONTAINS(refused("a: &a [*a]"), "refers to the thing that it is part of");
+  EXPECT_CONTAINS(refused("a: &a [*a]"), "refers to the value it is part of");
   std::string laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 12; ++i) {
     const std::string before = "*a" + std::to_string(i - 1);

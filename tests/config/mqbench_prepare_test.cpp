@@ -109,7 +109,7 @@ TEST(MqbenchPrepare, ChannelsOfActivationsAreNotTheBatch) {
   const JobConfig job = job_of("extra_qconfig_dict: {a_qscheme: {per_channel: true}}");
   EXPECT_EQ(job.quant.activation.axis, 1);
   ASSERT_EQ(job.notes.size(), 1u);
-  EXPECT_CONTAINS(job.notes[0], "the reference takes axis 0, the batch");
+  EXPECT_CONTAINS(job.notes[0], "the reference uses axis 0, the batch");
 }
 
 TEST(MqbenchPrepare, FakeQuantizersHaveTheirParameters) {

@@ -44,9 +44,9 @@ TEST(Overrides, AreNamedInErrors) {
   EXPECT_CONTAINS(refused("{}", {"seed"}), "'seed' sets nothing; write a.b=value");
   EXPECT_CONTAINS(refused("{}", {"=3"}), "sets nothing");
   EXPECT_CONTAINS(refused("{}", {"a..b=3"}), "has an empty key");
-  EXPECT_CONTAINS(refused("seed: 3", {"seed.a=3"}), "'a' cannot be set, because it would stand in the value '3'");
-  EXPECT_CONTAINS(refused("layers: []", {"layers.1.float=true"}), "'1' is no place in a list of 0");
-  EXPECT_CONTAINS(refused("layers: []", {"layers.x.float=true"}), "'x' is no place in a list of 0");
+  EXPECT_CONTAINS(refused("seed: 3", {"seed.a=3"}), "'a' cannot be set, because it would be inside the value '3'");
+  EXPECT_CONTAINS(refused("layers: []", {"layers.1.float=true"}), "'1' is not an index into a list of 0");
+  EXPECT_CONTAINS(refused("layers: []", {"layers.x.float=true"}), "'x' is not an index into a list of 0");
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ TEST_F(AtomicFileTest, SaysBeforehandWhetherAFileCanBeWritten) {
   EXPECT_EQ(read(path("old")), "old");
   EXPECT_EQ(files(), 1);
   check_writable("/dev/null");
-  EXPECT_EQ(message_of("/proc/new"), "cannot write '/proc/new': no files can be made in '/proc'");
+  EXPECT_EQ(message_of("/proc/new"), "cannot write '/proc/new': no files can be created in '/proc'");
   for (const std::string& bad : {path("no/where"), folder_.string(), path("old/file"), std::string("/proc/version")}) {
     std::string message;
     try {

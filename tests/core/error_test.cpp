@@ -1,4 +1,4 @@
-// Which exceptions are the user's to mend and which are ours, and what is said of them.
+// Which exceptions the user can fix and which are our bugs, and how they are reported.
 #include "quench/error.h"
 
 #include <gtest/gtest.h>
@@ -36,8 +36,7 @@ Ending ending_of(const std::function<void()>& body) {
 }
 
 const std::string kContext = "\n  at node 'a'\n  in the stage";
-const std::string kPlea =
-    "\n  this is a mistake in quench; please report it, with the command and the model if you can";
+const std::string kPlea = "\n  this is a bug in quench; please report it, with the command and the model if you can";
 
 TEST(WithContext, GivesBackWhatTheBodyGives) {
   EXPECT_EQ(with_context([] { return "never called"; }, [] { return 3; }), 3);
@@ -60,10 +59,10 @@ TEST(WithContext, TakesWhatAModelCanCauseForTheUsers) {
   EXPECT_EQ(library.words, "sizes differ" + kContext);
   const Ending memory = ending_of([] { throw std::bad_alloc(); });
   EXPECT_EQ(memory.code, kUsersToMend);
-  EXPECT_EQ(memory.words, "the memory does not suffice" + kContext);
+  EXPECT_EQ(memory.words, "out of memory" + kContext);
   const Ending length = ending_of([] { std::vector<int>().resize(SIZE_MAX); });
   EXPECT_EQ(length.code, kUsersToMend);
-  EXPECT_EQ(length.words.rfind("a size is larger than any memory: ", 0), 0U) << length.words;
+  EXPECT_EQ(length.words.rfind("a size exceeds any memory: ", 0), 0U) << length.words;
 }
 
 TEST(WithContext, TakesWhatOnlyAProgrammerCanCauseForOurs) {

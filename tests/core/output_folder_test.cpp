@@ -80,7 +80,7 @@ TEST_F(OutputFolders, AForeignFileInTheWayIsKept) {
     make({"b", "c"});
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(error.message().find("/out/b' is there already"), std::string::npos) << error.message();
+    EXPECT_NE(error.message().find("/out/b' already exists"), std::string::npos) << error.message();
   }
   EXPECT_EQ(contents(), (Files{"a", "b"}));
   EXPECT_EQ(read_text(path("b")), "mine");

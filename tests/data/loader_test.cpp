@@ -175,7 +175,7 @@ TEST(Loader, RefusesImpossibleOptions) {
   EXPECT_CONTAINS(message_of([&] { Loader loader(numbers, options); }), "a batch size of 0 is not above 0");
   options = {};
   options.workers = -1;
-  EXPECT_CONTAINS(message_of([&] { Loader loader(numbers, options); }), "-1 loading threads cannot be");
+  EXPECT_CONTAINS(message_of([&] { Loader loader(numbers, options); }), "-1 loading threads are impossible");
 }
 
 }  // namespace

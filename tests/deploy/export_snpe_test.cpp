@@ -51,7 +51,7 @@ TEST(ExportSnpe, BranchesAndWhatStaysFloat) {
 TEST(ExportSnpe, RefusesChannels) {
   Graph graph = plain_net();
   quantize(graph, "w", "uint8 affine channel:0", {{0.25F, 0.5F}, {0, 0}});
-  EXPECT_NE(refusal_of(planned(graph, "snpe")).find("SNPE takes one scale a tensor"), std::string::npos);
+  EXPECT_NE(refusal_of(planned(graph, "snpe")).find("SNPE takes one scale per tensor"), std::string::npos);
 }
 
 }  // namespace

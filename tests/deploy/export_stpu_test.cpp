@@ -114,7 +114,7 @@ TEST(ExportStpu, ConvTranspose) {
 TEST(ExportStpu, Refuses) {
   Graph channels = plain_net();
   quantize(channels, "w", "int8 symmetric channel:0 narrow", {{0.25F, 0.5F}, {0, 0}});
-  EXPECT_NE(refusal_of(planned(channels, "stpu")).find("STPU takes one scale a tensor"), std::string::npos);
+  EXPECT_NE(refusal_of(planned(channels, "stpu")).find("STPU takes one scale per tensor"), std::string::npos);
   Graph four = planned(ranged_net(kInt8, "int4 symmetric tensor"), "stpu");
   EXPECT_NE(refusal_of(four).find("'w' is quantized as 'int4 symmetric tensor'; STPU takes 8 bits"), std::string::npos);
   Graph named = ranged_net(kInt8, kInt8);

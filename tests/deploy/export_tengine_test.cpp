@@ -34,7 +34,7 @@ TEST(ExportTengine, OnlyRelu6IsFusedOfClips) {
 TEST(ExportTengine, Refuses) {
   Graph channels = plain_net();
   quantize(channels, "w", "uint8 affine channel:0", {{0.25F, 0.5F}, {0, 0}});
-  EXPECT_NE(refusal_of(planned(channels, "tengine_u8")).find("Tengine takes one scale a tensor"), std::string::npos);
+  EXPECT_NE(refusal_of(planned(channels, "tengine_u8")).find("Tengine takes one scale per tensor"), std::string::npos);
   Graph spaced = plain_net();
   spaced.rename(spaced.value("relu"), "a b");
   quantize(spaced, "a b", kUint8, {{0.5F}, {3}});

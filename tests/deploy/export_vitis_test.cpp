@@ -41,7 +41,7 @@ TEST(ExportVitis, AQuantizedBias) {
 TEST(ExportVitis, Refuses) {
   Graph channels = plain_net();
   quantize(channels, "w", "int8 symmetric channel:0 pot", {{0.25F, 0.5F}, {0, 0}});
-  EXPECT_NE(refusal_of(planned(channels, "vitis")).find("the DPU takes one scale a tensor"), std::string::npos);
+  EXPECT_NE(refusal_of(planned(channels, "vitis")).find("the DPU takes one scale per tensor"), std::string::npos);
   Graph any = plain_net();
   quantize(any, "w", "int8 symmetric tensor", {{0.3F}, {0}});
   EXPECT_NE(refusal_of(planned(any, "vitis")).find("is 0.3; the DPU takes powers of two"), std::string::npos);

@@ -12,7 +12,7 @@ TEST(LowerNorm, BatchNormSaysItsModeByItsOutputs) {
   EXPECT_EQ(OneNode("BatchNormalization", inputs, {{"training_mode", integer(1)}}, 3).lowered_to(13),
             "out, out1, out2 = BatchNormalization(x, y, z, u, v)");
   EXPECT_EQ(OneNode("BatchNormalization", inputs, {{"training_mode", integer(1)}}).refused_by(13),
-            "training_mode=1 with one output cannot be said below opset 14\n"
+            "training_mode=1 with one output cannot be expressed below opset 14\n"
             "  while lowering node 'n' (BatchNormalization) to opset 13");
 }
 

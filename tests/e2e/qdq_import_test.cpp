@@ -43,7 +43,7 @@ TEST(QdqImport, MobileNetV2KeepsItsBits) {
   EXPECT_TRUE(bit_equal(Executor(prepared.graph).run({image})[0].tensor(), op_by_op));
 }
 
-// The embedded model as operators on codes: written, read back, run. Both round once a layer, at different places: a
+// The embedded model as operators on codes: written, read back, run. Both round once per layer, at different places: a
 // code may fall to the other side of a tie, so single steps of the output differ.
 TEST(QOperatorImport, RunsAsItsSimulation) {
   QuantizedModel quantized = prepare_by_platform(import_model(demo_folder() + "/fashion_cnn.onnx"), "onnxruntime");

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "kernels in integers" "layers in float", one line a file.
+// "kernels in integers" "layers in float", one line per file.
 const char* const kOnnxRuntime = R"(
 import sys, collections, onnx, onnxruntime
 for path in sys.argv[1:]:

@@ -1,5 +1,5 @@
 // A fuzz target: what a reader does with the bytes of a stranger, and how bytes are changed so that they still get past
-// its first checks. One file a reader, NAME_target.cpp, built twice: with libFuzzer behind it (fuzzer.cpp), and into
+// its first checks. One file per reader, NAME_target.cpp, built twice: with libFuzzer behind it (fuzzer.cpp), and into
 // fuzz_test, which runs what was once found (tests/data/fuzz/NAME) in every build.
 #pragma once
 

@@ -180,7 +180,7 @@ TEST(FromModule, RefusesADataDependentBranch) {
 
 TEST(FromModule, RefusesASizeDependentBranch) {
   const std::string message = import_error([](const at::Tensor& x) { return x.size(0) > 2 ? x.relu() : x; });
-  EXPECT_NE(message.find("the module runs other operators for another batch size: 'aten::relu'"), std::string::npos)
+  EXPECT_NE(message.find("the module runs different operators for another batch size: 'aten::relu'"), std::string::npos)
       << message;
 }
 

@@ -235,8 +235,8 @@ TEST(HostileOnnx, ExternalDataMustBeThere) {
   refused(external_model("none.bin"), "external data 'none.bin' cannot be read: No such file");
   refused(external_model(""), "external data names no file");
   refused(external_model("."), "");
-  refused(external_model("w.bin", "4"), "has 8 bytes; the model wants 8 from offset 4");
-  refused(external_model("w.bin", "9223372036854775807"), "has 8 bytes; the model wants 8 from offset");
+  refused(external_model("w.bin", "4"), "has 8 bytes; the model expects 8 from offset 4");
+  refused(external_model("w.bin", "9223372036854775807"), "has 8 bytes; the model expects 8 from offset");
   refused(external_model("w.bin", "-4"), "offset '-4' is not a number of bytes");
   refused(external_model("w.bin", "99999999999999999999999"), "is not a number of bytes");
   refused(external_model("w.bin", "0", "9"), "float[2] needs 8 bytes, but its external data has length 9");

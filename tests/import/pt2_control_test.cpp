@@ -64,7 +64,7 @@ TEST(Pt2Control, GraphsInsideThatDoNotFitAreRefused) {
   expect_error(Pt2Copy("branches").change("torch.ops.aten.relu.default", "torch.ops.aten.linalg_cholesky.default"),
                "not supported: torch.ops.aten.linalg_cholesky.default");
   expect_error(Pt2Copy("branches").change(R"("target":"_operator.gt")", R"("target":"_operator.xor")"),
-               "hangs on the condition '_operator.xor' of sizes, which is not supported");
+               "depends on the condition '_operator.xor' of sizes, which is not supported");
   expect_error(Pt2Copy("loops").change("higher_order.while_loop", "higher_order.scan"),
                "not supported: torch.ops.higher_order.scan");
 }

@@ -27,7 +27,7 @@ TEST(Pt2Hostile, BrokenJson) {
   expect_error(deep, "nested more than 64 levels");
   Pt2Copy list("conv_net");
   list.program() = "[]";
-  expect_error(list, "no JSON object");
+  expect_error(list, "not a JSON object");
   Pt2Copy bytes("conv_net");
   bytes.program()[1] = '\xFF';
   expect_error(bytes, "not valid JSON");
@@ -85,7 +85,7 @@ TEST(Pt2Hostile, ProgramsThatDoNotHoldTogether) {
                "'nobody'");
   expect_error(Pt2Copy("conv_net").change(R"("conv2d":{"dtype":7)", R"("conv2d":{"dtype":5)"),
                "says that 'conv2d' is int64");
-  expect_error(Pt2Copy("conv_net").change(R"("as_int":2)", R"("as_int":"two")"), "no integer");
+  expect_error(Pt2Copy("conv_net").change(R"("as_int":2)", R"("as_int":"two")"), "not an integer");
   expect_error(Pt2Copy("conv_net").change(R"("tensor_values")", R"("tensor_valuez")"), "has no 'tensor_values'");
   expect_error(Pt2Copy("conv_net").change(R"("user_input":)", R"("token":)"), "kind 'token'");
   expect_error(Pt2Copy("shapes").change(R"("as_name":"floordiv")", R"("as_name":"nobody")"),

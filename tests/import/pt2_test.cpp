@@ -90,7 +90,7 @@ TEST(Pt2, GoesByWhatTheFileIs) {
   EXPECT_EQ(Pt2Copy("conv_net").import("model.onnx").source.format, "pt2");
   Pt2Copy other("conv_net");
   other.members = {{.name = "a/b.txt", .data = "x"}};
-  EXPECT_NE(other.error().find("neither of torch.export nor of TorchScript"), std::string::npos) << other.error();
+  EXPECT_NE(other.error().find("from neither torch.export nor TorchScript"), std::string::npos) << other.error();
 }
 
 TEST(Pt2, NamesTargetAndModuleOfWhatIsNotSupported) {
@@ -116,8 +116,7 @@ TEST(Pt2, RefusesCustomObjects) {
           .change(R"({"user_input":{"arg":{"as_tensor":{"name":"x"}}}})",
                   R"({"custom_obj":{"arg":{"name":"tok","class_fqn":"T"},"custom_obj_name":"tokenizer"}})")
           .error();
-  EXPECT_NE(message.find("the program uses 'tokenizer', an object of a class of its own"), std::string::npos)
-      << message;
+  EXPECT_NE(message.find("the program uses 'tokenizer', an object of a custom class"), std::string::npos) << message;
 }
 
 TEST(Pt2, RefusesStateAndStaleViews) {
@@ -141,7 +140,7 @@ TEST(Pt2, RefusesStaleViewsInsideBranches) {
               R"("outputs":[{"as_tensor":{"name":"u"}}],"nodes")");
   copy.change(R"("tensor_values":{"t":)",
               R"("tensor_values":{"u":{"dtype":7,"sizes":[{"as_int":3},{"as_int":4}],"layout":7},"t":)");
-  EXPECT_NE(copy.error().find("the result 'u' of a graph inside reads a view of a tensor"), std::string::npos)
+  EXPECT_NE(copy.error().find("the result 'u' of a nested graph reads a view of a tensor"), std::string::npos)
       << copy.error();
 }
 

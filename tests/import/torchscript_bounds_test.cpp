@@ -26,22 +26,22 @@ TEST(TorchScriptBounds, RefusesWhatWouldTakeMemory) {
   EXPECT_ERROR(check_pickle_bounds("\x80\x02Nr\xff\xff\xff\x7f."sv), "place 2147483647 of the memo");
   EXPECT_ERROR(check_pickle_bounds("\x80\x02X\xff\xff\xff\x7f"
                                    "a."sv),
-               "ends too early", "2147483647 bytes wanted")
+               "ends too early", "2147483647 bytes expected")
       << "a text of 2 GB";
   EXPECT_ERROR(check_pickle_bounds("\x80\x02\x8d\xff\xff\xff\xff\xff\xff\xff\xff"
                                    "a."sv),
-               "ends too early", "18446744073709551615 bytes wanted");
+               "ends too early", "18446744073709551615 bytes expected");
 }
 
 TEST(TorchScriptBounds, RefusesWhatIsNotWhole) {
   EXPECT_ERROR(check_pickle_bounds(""sv), "ends too early", "end mark");
   EXPECT_ERROR(check_pickle_bounds("\x80\x02N"sv), "ends too early", "end mark");
-  EXPECT_ERROR(check_pickle_bounds("\x80\x02J\x01"sv), "4 bytes wanted", "1 left") << "half a number";
+  EXPECT_ERROR(check_pickle_bounds("\x80\x02J\x01"sv), "4 bytes expected", "1 left") << "half a number";
   EXPECT_ERROR(check_pickle_bounds("\x80\x02"
                                    "c__torch__\nNet"sv),
                "a name at byte 13", "no end")
       << "half a name";
-  EXPECT_ERROR(check_pickle_bounds("\x80\x02i."sv), "opcode 105 at byte 2", "none that torch.jit.save writes")
+  EXPECT_ERROR(check_pickle_bounds("\x80\x02i."sv), "opcode 105 at byte 2", "not one that torch.jit.save writes")
       << "an opcode that makes an object";
 }
 

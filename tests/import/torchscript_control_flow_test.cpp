@@ -207,7 +207,7 @@ TEST(TorchScriptControlFlow, ArithmeticOnTheBatchSize) {
   expect("  return x * 2 if abs(x.size(0) - 10) < 7 else x\n");
   expect("  return x * (x.size(0) // 2)\n");
   const std::string cut = refusal(program("def forward(self, x):\n  return x[:min(x.size(0), 64)]\n"));
-  EXPECT_NE(cut.find("takes a number that hangs on data as 'end'"), std::string::npos) << cut;
+  EXPECT_NE(cut.find("takes a number that depends on data as 'end'"), std::string::npos) << cut;
   for (const char* body : {"x.size(0) / 16.0 > 1.0", "int(x.size(0) / 16) > 0", "x.size(0) >> 4 > 0"})
     EXPECT_NE(refusal(program(concat("def forward(self, x):\n  return x * 2 if ", body, " else x\n"))), "") << body;
 }
@@ -439,11 +439,11 @@ TEST(TorchScriptControlFlow, WhatCannotBeAGraphIsRefusedByName) {
   };
   expect("def forward(self, x):\n  return x.view([int(x.max()) + 3, -1])\n", "goes into a list");
   expect("def forward(self, x):\n  return x.sum(dim=[0], keepdim=bool(x.max() > 0))\n",
-         "takes a number that hangs on data as 'keepdim'");
+         "takes a number that depends on data as 'keepdim'");
   expect("def forward(self, x):\n  return torch.add(x, x, alpha=int(x.max()))\n",
-         "takes a number that hangs on data as 'alpha'");
+         "takes a number that depends on data as 'alpha'");
   expect("def forward(self, x):\n  return x.sum() + torch.arange(int(x.max()) + 3)\n",
-         "takes a number that hangs on data as 'end'");
+         "takes a number that depends on data as 'end'");
   expect("def forward(self, x):\n  return x, int(x.max())\n", "returns a number");
   expect(R"(
 def forward(self, x):
@@ -553,7 +553,7 @@ double seconds_to_refuse(const std::string& code, const std::string& part) {
 constexpr double kSeconds = 60;
 
 TEST(TorchScriptControlFlow, ProgramsWithoutEndAreRefused) {
-  const char* const kEndless = "has not come to its end after";
+  const char* const kEndless = "has not finished after";
   const double numbers = seconds_to_refuse(R"(
 def forward(self, x):
   n = 0

@@ -111,7 +111,8 @@ TEST(VendorQuantizers, PerChannel) {
 }
 
 TEST(VendorQuantizers, Refuses) {
-  EXPECT_NE(File("FixedPerChannelAffine").refusal().find("no axis of its input so many channels"), std::string::npos);
+  EXPECT_NE(File("FixedPerChannelAffine").refusal().find("no axis of its input has that many channels"),
+            std::string::npos);
   File computed;
   computed.graph.set_input(*computed.node, 1, computed.graph.inputs()[0]);
   EXPECT_NE(computed.refusal().find("input 1, the scale, must be a constant"), std::string::npos);

@@ -167,7 +167,7 @@ TEST(PlainKernels, MistakesAreNamed) {
     }
     return "";
   };
-  EXPECT_EQ(text_of(three), "the scale has 3 entries; the scheme wants 1 or 5");
+  EXPECT_EQ(text_of(three), "the scale has 3 entries; the scheme takes 1 or 5");
   EXPECT_EQ(text_of(on_double), "the scale must be float32");
   EXPECT_ERROR(dsq_backward(c.dy, c.x, c.args(), 1.0), "alpha must lie between 0 and 1");
   EXPECT_ERROR(qdrop_forward(c.x, c.args(), 1.5, {}), "probability of QDrop", "not 1.5");

@@ -153,7 +153,7 @@ TEST(SearchRangeOf, Fp8IsSearchedToo) {
     const float scale = qparams_of_range(scheme, {found.min[0]}, {found.max[0]}).scale[0];
     const at::Tensor y = (x * (1.0F / scale)).clamp(-448, 448).to(at::kFloat8_e4m3fn).to(at::kFloat) * scale;
     const double error = (y - x).to(at::kDouble).pow(2).mean().item<double>();
-    EXPECT_NEAR(found.error[0], error, error * 1e-6);  // one float32 product more or less an element
+    EXPECT_NEAR(found.error[0], error, error * 1e-6);  // one float32 product more or less per element
   }
 }
 

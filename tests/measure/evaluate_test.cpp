@@ -151,7 +151,7 @@ TEST(Evaluate, SaysWhatDoesNotFit) {
   EvalOptions options;
   options.batch = 8;
   EXPECT_EQ(message_of(identity(4, 6), data, options),
-            "the model's batch dimension is fixed at 4; a batch of 8 cannot be fed (leave the batch size out)");
+            "the model's batch dimension is fixed at 4; a batch of 8 cannot be fed (omit the batch size)");
   Graph two = identity(4, 6);
   two.add_input("more", TypeInfo::tensor(DType::kFloat, {1}));
   EXPECT_EQ(message_of(two, data),

@@ -334,7 +334,7 @@ TEST_P(EveryObserver, TheCutAndTheOrderMakeNoDifference) {
   const at::Tensor spread = at::pow(4, at::randn({96, 1, 1, 1}));
   const at::Tensor all = at::randn({96, 8, 4, 4}) * spread + 0.2;
   for (const std::string& text : schemes()) {
-    if (make(text)->by_batch() || text.find("group") != std::string::npos) continue;  // groups: one a row of the batch
+    if (make(text)->by_batch() || text.find("group") != std::string::npos) continue;  // groups: one per batch row
     const QParams whole = of(text, {all});
     for (const std::int64_t batch : {1, 8, 32}) {
       const at::Tensor shuffled = all.index({at::randperm(96)});

@@ -129,7 +129,7 @@ TEST(EmaMseObserver, OnAHistogramForgetsOldBatches) {
   const QParams small = observed("ema_mse", "int4 symmetric tensor", batches, options);
   batches.front() = batches.front() * 3;  // weighs 0.5^29 in the end
   const QParams found = observed("ema_mse", "int4 symmetric tensor", batches, options);
-  // The grid hangs on the whole range, three times as wide: 0.03 of the small one a step.
+  // The grid depends on the whole range, three times as wide: 0.03 of the small one per step.
   EXPECT_NEAR(found.scale[0], small.scale[0], 0.15 * small.scale[0]);
   EXPECT_GT(observed("mse", "int4 symmetric tensor", {batches[0], batches[1]}).scale[0], 1.3 * small.scale[0]);
 }
@@ -142,7 +142,7 @@ TEST(MseObserver, RefusesWhatMakesNoSense) {
   EXPECT_NE(message_of([] { observer_of("mse", "int8", {{"bins", 1.5}}); }).find("whole number"), std::string::npos);
   EXPECT_NE(message_of([] {
               observer_of("mse", "int8 group:1:1", {{"bins", 65536.0}})->observe(at::zeros({64, 64}));
-            }).find("take fewer bins"),
+            }).find("use fewer bins"),
             std::string::npos);
 }
 

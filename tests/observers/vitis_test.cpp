@@ -120,7 +120,7 @@ TEST(PotModeObserver, RefusesAStateThatLies) {
     expect_refused("pot_mode", seen->state(), "votes", integer(votes), "votes");
   std::map<std::string, at::Tensor> twice = seen->state();
   twice["votes"] = at::ones({2}, at::kLong);
-  expect_refused("pot_mode", twice, "exponents", at::ones({2}, at::kLong), "is there twice");
+  expect_refused("pot_mode", twice, "exponents", at::ones({2}, at::kLong), "occurs twice");
 }
 
 TEST(MinMaxFloorObserver, RefusesAStateThatLies) {

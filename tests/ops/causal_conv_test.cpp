@@ -35,7 +35,7 @@ TEST(CausalConv, RefusesOtherShapesAndActivations) {
   const auto error = [](const Attrs& attrs, const std::vector<RtValue>& inputs) {
     return error_of({"CausalConvWithState", attrs, 2}, inputs);
   };
-  EXPECT_NE(error({{"activation", "relu"}}, {x, weight}).find("'relu' is none of none, silu and swish"),
+  EXPECT_NE(error({{"activation", "relu"}}, {x, weight}).find("'relu' is not one of none, silu, swish"),
             std::string::npos);
   EXPECT_NE(error({}, {x, random({3, 1, 3})}).find("the weight must be [2, 1, k]"), std::string::npos);
   EXPECT_NE(error({}, {x, weight, RtValue(), random({1, 2, 3})}).find("must hold 2 positions"), std::string::npos);

@@ -47,7 +47,7 @@ TEST(LinearAttention, IsCausalAttentionWithoutSoftmax) {
   EXPECT_LT(distance(results[1].tensor(), at::matmul(heads(t.k, 2).transpose(2, 3), heads(t.v, 2))), 1e-12);
 }
 
-// One run over all tokens, and one a token with the state handed on, come out alike for every rule.
+// One run over all tokens, and one per token with the state handed on, come out alike for every rule.
 TEST(LinearAttention, ContinuesFromAState) {
   const Tensors t;
   for (const std::string rule : {"linear", "gated", "delta", "gated_delta"}) {
@@ -97,7 +97,7 @@ TEST(LinearAttention, SaysWhatIsMissing) {
   EXPECT_NE(error("gated", {t.q, t.k, t.v}).find("update_rule 'gated' needs the input decay"), std::string::npos);
   EXPECT_NE(error("linear", {t.q, t.k, t.v, RtValue(), RtValue(), t.beta}).find("takes no input beta"),
             std::string::npos);
-  EXPECT_NE(error("softmax", {t.q, t.k, t.v}).find("none of linear, gated, delta"), std::string::npos);
+  EXPECT_NE(error("softmax", {t.q, t.k, t.v}).find("not one of linear, gated, delta"), std::string::npos);
   EXPECT_NE(error("linear", {t.q, t.k, t.v, t.past.narrow(3, 0, 4)}).find("past_state must be [2, 2, 3, 5]"),
             std::string::npos);
 }

@@ -46,7 +46,7 @@ TEST(TfIdf, RefusesStringsAndPoolsThatDoNotFit) {
   EXPECT_NE(error("ngram_counts", Ints{0, 9}).find("do not ascend to 6"), std::string::npos);
   EXPECT_NE(error("ngram_indexes", Ints{0, 1}).find("lacks a column for n-gram 2"), std::string::npos);
   EXPECT_NE(error("ngram_indexes", Ints{0, 1, -2, 3}).find("zero or more"), std::string::npos);
-  EXPECT_NE(error("mode", "BM25").find("'BM25' is none of TF"), std::string::npos);
+  EXPECT_NE(error("mode", "BM25").find("'BM25' is not one of TF"), std::string::npos);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ inline Graph conv_with_norm(bool quantize, bool bias = true) {
   return quantized_norm(with_batch_norm("Conv", at::randn({6, 4, 3, 3}), 6, 1, bias), quantize);
 }
 
-// The bound of all comparisons of one layer (n products a sum, here at most 72) computed in two ways. Both sum the same
+// The bound for comparisons of one layer (n products per sum, here at most 72) computed in two ways. Both sum the same
 // products in the same order up to a factor per channel, each weight, product, sum and factor rounded once: an error of
 // at most (n + 8) 2^-24 of the sum of magnitudes, about 30 here, times k of at most 5; twice, for both have one.
 constexpr double kLayerTolerance = 2 * (72 + 8) * 6e-8 * 30 * 5;

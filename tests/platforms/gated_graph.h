@@ -48,7 +48,7 @@ inline QuantConfig settings_for(const std::string& platform, int bits = 8) {
   return config;
 }
 
-// One line a quantizer, in order of the graph.
+// One line per quantizer, in order of the graph.
 inline std::string text_of(const QuantPlan& plan) {
   std::string text;
   for (const PlanEntry& entry : plan.entries) {

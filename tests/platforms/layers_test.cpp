@@ -79,7 +79,7 @@ TEST(Layers, NamesWhatIsWrongWithAList) {
     return message_of([&] { layers_of(two_convs(), {}, config); });
   };
   EXPECT_EQ(message({{"conv1", "bn"}}), "fuse: there is no layer 'bn'; did you mean 'bn1'?");
-  EXPECT_EQ(message({{"conv1", "relu1"}}), "fuse: 'relu1' is not the one layer behind 'conv1'");
+  EXPECT_EQ(message({{"conv1", "relu1"}}), "fuse: 'relu1' is not the only layer after 'conv1'");
   EXPECT_EQ(message({{"conv1"}}), "fuse: a list must name at least two layers");
   EXPECT_EQ(message({{"conv1", "bn1"}, {"bn1", "relu1"}}), "fuse: 'bn1' is in two lists");
 }

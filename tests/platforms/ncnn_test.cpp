@@ -7,7 +7,7 @@ namespace quench {
 namespace {
 
 // resnet18: what its 20 Convs and the Gemm read: the input, MaxPool's output, 7 block outputs (the eighth feeds the
-// pool), 8 inner Convs, what Gemm reads: 1 + 1 + 7 + 8 + 1 = 18. mobilenet_v2 is a chain: one a layer, 53.
+// pool), 8 inner Convs, what Gemm reads: 1 + 1 + 7 + 8 + 1 = 18. mobilenet_v2 is a chain: one per layer, 53.
 TEST(Ncnn, Counts) {
   EXPECT_EQ(counts("ncnn", "resnet18"), (Counts{18, 21}));
   EXPECT_EQ(counts("ncnn", "mobilenet_v2"), (Counts{53, 53}));

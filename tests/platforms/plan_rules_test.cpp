@@ -37,7 +37,7 @@ TEST(PlanRules, ARuleOnWhatSharesAScaleIsRefused) {
   rule.activation.bits = 4;
   config.layers.push_back(rule);
   const std::string message = message_of([&] { make_plan(zoo_graph("resnet18"), config); });
-  EXPECT_TRUE(contains(message, "cannot hold: it has the scale of")) << message;
+  EXPECT_TRUE(contains(message, "cannot apply: it has the scale of")) << message;
 }
 
 TEST(PlanRules, EveryPartOfARuleMustChangeSomething) {

@@ -17,7 +17,7 @@ std::unique_ptr<Dataset> demo_data(int offset, int count) {
       concat("idx:", folder, "/images.gz?labels=", folder, "/labels.gz&norm=mnist&offset=", offset, "&limit=", count));
 }
 
-// Three bits: errors that a correction can be seen to mend.
+// Three bits: errors large enough for a correction to show.
 QuantizedModel quantized(const Dataset& data) {
   QuantConfig config;
   config.weight.bits = 3;

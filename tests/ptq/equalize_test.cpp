@@ -89,7 +89,7 @@ TEST(Equalize, AClipThatIsNoRelu6IsNamed) {
   const EqualizeRecord record = equalize(graph, {.data = &data, .batch = 2});
   EXPECT_TRUE(record.pairs.empty());
   ASSERT_EQ(record.skipped.size(), 2u);
-  EXPECT_EQ(record.skipped[0], "a: 'clip' (Clip), which is no ReLU6, behind it fixes the scale");
+  EXPECT_EQ(record.skipped[0], "a: 'clip' (Clip), which is not a ReLU6, after it fixes the scale");
   EXPECT_EQ(record.skipped[1], "b: what it writes is an output of the network");
 }
 
@@ -152,9 +152,10 @@ TEST(Equalize, AMatMulAndAConvAreNoPair) {
   const at::Tensor x = at::randn({2, 4, 8, 8}), before = run(graph, x);
   const EqualizeRecord record = equalize(graph);
   EXPECT_TRUE(record.pairs.empty());
-  EXPECT_EQ(record.skipped[0], "a: 'product' (MatMul) reads channels along another axis than 'a' (Conv) writes them");
+  EXPECT_EQ(record.skipped[0],
+            "a: 'product' (MatMul) reads channels along a different axis than 'a' (Conv) writes them");
   EXPECT_EQ(record.skipped[1],
-            "product: 'b' (Conv) reads channels along another axis than 'product' (MatMul) writes them");
+            "product: 'b' (Conv) reads channels along a different axis than 'product' (MatMul) writes them");
   EXPECT_TRUE(at::equal(run(graph, x), before));
 }
 
@@ -172,7 +173,7 @@ TEST(Equalize, APoolBehindAMatMulFixesTheScale) {
   Graph graph = net.finish();
   const EqualizeRecord record = equalize(graph);
   EXPECT_TRUE(record.pairs.empty());
-  EXPECT_EQ(record.skipped[0], "first: 'pool' (MaxPool) behind it fixes the scale");
+  EXPECT_EQ(record.skipped[0], "first: 'pool' (MaxPool) after it fixes the scale");
 }
 
 // The slope of a PRelu may be computed from the very tensor that is scaled.
@@ -191,7 +192,7 @@ TEST(Equalize, ASlopeThatIsComputedFixesTheScale) {
     const EqualizeRecord record = equalize(graph);
     EXPECT_EQ(record.pairs.size(), as_slope ? 0u : 1u);
     EXPECT_LE(record.change, record.bound);
-    if (as_slope) EXPECT_EQ(record.skipped[0], "a: 'prelu' (PRelu) behind it fixes the scale");
+    if (as_slope) EXPECT_EQ(record.skipped[0], "a: 'prelu' (PRelu) after it fixes the scale");
   }
 }
 

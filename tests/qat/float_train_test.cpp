@@ -152,7 +152,7 @@ TEST(FloatTrain, NonsenseOptionsAreErrors) {
   options = quick();
   options.learning_rate = 1e30;
   options.warmup_epochs = 0;
-  expect_error(options, "a lower learning rate would do");
+  expect_error(options, "try a lower learning rate");
 }
 
 TEST(Augment, ShiftMovesEachImageByItself) {

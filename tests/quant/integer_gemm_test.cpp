@@ -9,7 +9,7 @@ namespace {
 
 at::Tensor minus(const at::Tensor& codes, const at::Tensor& zero_points) { return codes.to(at::kLong) - zero_points; }
 
-// Codes of sums [.., N] with a scale a column.
+// Codes of sums [.., N] with a scale per column.
 at::Tensor expected(const at::Tensor& sums, float a_scale, const QParams& b, const QType& y, Requantize rule) {
   const Requantizer requantizer({rule}, {a_scale, b.scale, 1}, output_codes(y, {rule}));
   const at::Tensor flat = sums.reshape({-1, sums.size(-1)}), codes = at::empty_like(flat);

@@ -47,7 +47,8 @@ TEST(QScheme, SaysWhatIsWrong) {
   EXPECT_EQ(message_of({.bits = 17}), "bits must be 1 to 16, not 17");
   EXPECT_EQ(message_of({.bits = 0}), "bits must be 1 to 16, not 0");
   EXPECT_EQ(message_of({.is_signed = false, .narrow = true}), "a narrow range needs a signed symmetric scheme");
-  EXPECT_EQ(message_of({.bits = 1, .narrow = true}), "a narrow range needs at least 2 bits: of 1 bit one code is left");
+  EXPECT_EQ(message_of({.bits = 1, .narrow = true}),
+            "a narrow range needs at least 2 bits: with 1 bit one code is left");
   EXPECT_EQ(message_of({.format = Format::kE5M2, .bits = 4}), "an fp8 scheme has 8 bits, not 4");
   EXPECT_EQ(message_of({.format = Format::kE4M3Fn, .symmetric = false}), "an fp8 scheme is signed and symmetric");
   EXPECT_EQ(message_of({.format = Format::kLog, .narrow = true}), "a log scheme is neither narrow nor power-of-two");

@@ -186,7 +186,7 @@ TEST(FakeQuantNode, RefusesStateThatMakesNoSense) {
     EXPECT_NE(message("relu.fq.scale", at::ones({}, at::kDouble), spec).find("must be float"), std::string::npos);
   }
   EXPECT_NE(message("relu.fq.scale", at::zeros({}), fixed).find("scales must be positive"), std::string::npos);
-  EXPECT_NE(message("relu.fq.zero_point", at::full({}, 300.5F), fixed).find("is no code of"), std::string::npos);
+  EXPECT_NE(message("relu.fq.zero_point", at::full({}, 300.5F), fixed).find("is not a code of"), std::string::npos);
   EXPECT_NE(message("relu.fq.scale", at::ones({5}), channels).find("it must be [4]"), std::string::npos);
   EXPECT_NE(message("relu.fq.scale", at::ones({4, 1, 1}), spec_of("nnie", "log8 tensor")).find("has the shape"),
             std::string::npos);
@@ -238,7 +238,7 @@ TEST(InsertFakeQuant, LeavesTheGraphAloneWhenItRefuses) {
   Graph graph = quantized(spec_of("fixed", "uint8 symmetric tensor"));
   const std::string before = to_text(graph);
   EXPECT_ERROR(insert_fake_quant(graph, graph.value("relu"), spec_of("fixed", "uint8 symmetric tensor")),
-               "'relu' has a quantizer already");
+               "'relu' already has a quantizer");
   EXPECT_EQ(to_text(graph), before);
 }
 

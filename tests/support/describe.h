@@ -50,7 +50,7 @@ inline std::string describe(const Node& node) {
   return text;
 }
 
-// One line a node; the lines joined by "; ".
+// One line per node; the lines joined by "; ".
 inline std::string describe(const Graph& graph) {
   std::string text;
   for (const auto& node : graph.nodes()) text += concat(text.empty() ? "" : "; ", describe(*node));

@@ -33,7 +33,7 @@ TEST(Process, EndsWhatHangsWithAllThatItStarted) {
   const auto start = std::chrono::steady_clock::now();
   const ProcessResult result = run_process(shell("sleep 300 & sleep 300"), 0.3);
   EXPECT_TRUE(result.timed_out);
-  EXPECT_EQ(ending_of(result, 0.3), "did not end within 0.3 s and was killed");
+  EXPECT_EQ(ending_of(result, 0.3), "did not finish within 0.3 s and was killed");
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
 }
 

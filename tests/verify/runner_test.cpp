@@ -30,7 +30,7 @@ std::string complaint(const std::string& runner, double timeout = 60) {
 
 TEST(Runner, HangsAndIsNamed) {
   const std::string text = complaint("sleep 300 #", 0.5);
-  EXPECT_SAYS(text, "the runner 'sleep 300 #' did not end within 0.5 s and was killed");
+  EXPECT_SAYS(text, "the runner 'sleep 300 #' did not finish within 0.5 s and was killed");
   EXPECT_SAYS(text, "while verifying ");
 }
 
@@ -97,8 +97,8 @@ TEST(Runner, LeavesNothingBehindWhenInterrupted) {
 // -S: none of the packages that were installed.
 TEST(Runner, WithoutItsPackageSaysHowToGetIt) {
   const std::string text = complaint("python3 -S " + demo_file("../../tools/runners/onnxruntime.py"));
-  EXPECT_SAYS(text, "the Python package 'onnxruntime' is not there");
-  EXPECT_SAYS(text, "test-venv onnxruntime' makes an environment that has it");
+  EXPECT_SAYS(text, "the Python package 'onnxruntime' is not installed");
+  EXPECT_SAYS(text, "test-venv onnxruntime' creates an environment that has it");
 }
 
 TEST(DeployedFile, IsTheQdqModelOfAFolder) {

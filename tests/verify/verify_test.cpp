@@ -166,7 +166,7 @@ TEST(Verify, CommandPrintsAndPasses) {
   EXPECT_GT(json.json()["layers"]["tensors"].size(), 3U);
   const Outcome bound = quench_run({"verify", demo.file(), "--data", demo_data(500, 20), "--bound", "0.1"});
   EXPECT_EQ(bound.code, kUsersToMend);
-  EXPECT_NE(bound.err.find("give --layers with them"), std::string::npos) << bound.err;
+  EXPECT_NE(bound.err.find("add --layers"), std::string::npos) << bound.err;
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ def stop(message, code=1):
 
 
 def missing(package):
-    stop(f"the Python package '{package}' is not there ({sys.executable}); 'tools/test-venv {package}' makes an "
+    stop(f"the Python package '{package}' is not installed ({sys.executable}); 'tools/test-venv {package}' creates an "
          f"environment that has it, and QUENCH_PYTHON=.../bin/python names another one", 2)
 
 

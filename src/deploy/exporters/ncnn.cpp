@@ -1,5 +1,5 @@
-// ncnn_table: the float model and ncnn's calibration table, which its ncnn2int8 reads: a line
-// "<layer>_param_0 s s s ..." a layer with the scales of its weights, then a line "<layer> s" each with that of its
+// ncnn_table: the float model and ncnn's calibration table, which its ncnn2int8 reads: per layer a line
+// "<layer>_param_0 s s s ..." with the scales of its weights, then per layer a line "<layer> s" with that of its
 // input. ncnn multiplies by its scales: they are 1/s. Layers are called as onnx2ncnn calls them, after the nodes.
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ constexpr std::size_t kLongestKey = 255;  // ncnn2int8 reads no more
 // ncnn's: what x is multiplied by; float32, as it computes.
 float multiplier(float scale) { return 1.0F / scale; }
 
-// The scales of the weights: one an output channel; a grouped convolution has one a group.
+// The scales of the weights: one per output channel; a grouped convolution has one per group.
 std::vector<float> weight_scales(const Node& node, const StrippedTensor& weight) {
   const at::Tensor& tensor = node.input(1)->tensor();
   const int axis = entry_of(node).traits.weight_axis(node);
@@ -36,7 +36,7 @@ std::vector<float> weight_scales(const Node& node, const StrippedTensor& weight)
   return result;
 }
 
-// Null where the node is no quantized layer.
+// Null if the node is not a quantized layer.
 const StrippedTensor* weight_of(const StrippedModel& model, const Node& node) {
   const Value* weight = node.input(1);
   const StrippedTensor* found = weight && weight->is_constant() ? model.find(weight->name()) : nullptr;
@@ -50,7 +50,7 @@ void check_key(const Node& node, const std::string& key) {
                ": ncnn takes a name with '_param_' for a weight's");
 }
 
-// Nine digits give a float32 back to the bit. ncnn's own table has a space behind every number.
+// Nine digits give a float32 back to the bit. ncnn's own table has a space after every number.
 std::string numbers_text(const std::vector<float>& numbers) {
   std::string text;
   for (const float number : numbers) text += fmt::format("{:.9g} ", number);
@@ -63,7 +63,7 @@ std::vector<TextLine> lines_of(const StrippedModel& model) {
     const StrippedTensor* weight = weight_of(model, *node);
     if (!weight) continue;
     const StrippedTensor* input = model.find(node->input(0)->name());
-    QUENCH_CHECK(input, node->where(), ": its weight is quantized, its input is not, which ncnn has no form for");
+    QUENCH_CHECK(input, node->where(), ": its weight is quantized but its input is not, which ncnn cannot represent");
     const std::string key = node->name() + "_param_0";
     check_key(*node, key);
     weights.emplace_back(key, numbers_text(weight_scales(*node, *weight)));

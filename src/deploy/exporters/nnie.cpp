@@ -27,7 +27,7 @@ std::vector<double> clip_values(const StrippedModel& model, const Node& node) {
   return values;
 }
 
-// The mapper puts a Permute behind an Upsample: "<name>_permute_<i>" has the same value.
+// The mapper puts a Permute after an Upsample: "<name>_permute_<i>" has the same value.
 Json layers_of(const StrippedModel& model, const Graph& written) {
   Json layers = Json::object();
   int permutes = 0;
@@ -36,12 +36,12 @@ Json layers_of(const StrippedModel& model, const Graph& written) {
     if (values.empty()) continue;
     if (!written.find_node(node->name()))
       throw std::logic_error(
-          concat("the file of clip values speaks of a layer '", node->name(), "' that is not there"));
+          concat("the file of clip values mentions a layer '", node->name(), "' that does not exist"));
     layers[node->name()] = values;
     if (node->op() != "Resize") continue;
     const std::string name = concat(node->name(), "_permute_", permutes++);
     QUENCH_CHECK(!model.graph.find_node(name), node->where(), ": there is a layer '", name,
-                 "', which is the name of the mapper's own: rename it");
+                 "', a name that the mapper itself uses: rename it");
     layers[name] = values;
   }
   return layers;

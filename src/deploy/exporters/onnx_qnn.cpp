@@ -1,4 +1,4 @@
-// onnx_qnn: operators on codes for TVM, all of them uint8; what has none stays in float between pairs.
+// onnx_qnn: operators on codes for TVM, all of them uint8; layers without one stay float between pairs.
 // docs/platforms.md 5.5. Q/DQ beside it: it holds what this form does not (linear layers, scales per channel).
 #include "deploy/deploy_files.h"
 #include "deploy/forms/qdq_graph.h"
@@ -16,7 +16,7 @@ void write_onnx_qnn(const DeployJob& job, Deployment& deployment) {
   file.model = qdq_graph(job.graph, {.names = QdqStyle::Names::kProducer});
   shift_to_uint8(file.model);
   const int replaced = use_quantized_operators(file.model, {"Conv", "Add", "GlobalAveragePool", "AveragePool"});
-  drop_plan_text(file.model);  // it speaks of quantizers that are not there
+  drop_plan_text(file.model);  // it mentions quantizers that are gone
   file.opset = lowest_opset(file.model, kFirstQdqOpset, job.opset);
   file.what = concat(replaced, " operators on uint8 codes (QLinearConv, ...), opset ", file.opset);
   put_file(deployment, std::move(file));
@@ -25,6 +25,7 @@ void write_onnx_qnn(const DeployJob& job, Deployment& deployment) {
 
 }  // namespace
 
-QUENCH_REGISTER_EXPORTER("onnx_qnn", write_onnx_qnn, "QLinearConv and its kin on uint8: N.onnx; N_qdq.onnx beside it")
+QUENCH_REGISTER_EXPORTER("onnx_qnn", write_onnx_qnn,
+                         "QLinearConv and related operators on uint8: N.onnx; N_qdq.onnx beside it")
 
 }  // namespace quench

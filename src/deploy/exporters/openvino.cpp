@@ -48,7 +48,7 @@ class FakeQuantizeGraph {
     PassRegistry::instance()
         .get("eliminate_dead")
         .run(graph_);        // not run_passes: it verifies, and knows no FakeQuantize
-    drop_plan_text(graph_);  // it speaks of quantizers that are not there
+    drop_plan_text(graph_);  // it mentions quantizers that are gone
     return std::move(graph_);
   }
 
@@ -56,7 +56,7 @@ class FakeQuantizeGraph {
   void rename(Node& node, bool is_weight) {
     const QType type = qtype_of(node);
     QUENCH_CHECK(type.scheme.is_int() && type.scheme.granularity() != Granularity::kGroup, "'", type.scheme.text(),
-                 "' has no FakeQuantize: integers with one scale, or one a channel, have");
+                 "' has no FakeQuantize form; only integers with one scale, or one per channel, have");
     const Codes codes = codes_of(type, is_weight);
     const auto [low, high] = range_of(type, codes, shape_of(type, *node.input(0)));
     const std::string tensor = node.input(0)->name();

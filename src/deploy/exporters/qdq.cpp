@@ -15,7 +15,7 @@ DeployFile qoperator_file(const DeployJob& job) {
   file.name = job.name + "_qoperator.onnx";
   file.model = qdq_graph(job.graph, {.names = QdqStyle::Names::kProducer});
   const int replaced = use_quantized_operators(file.model);
-  drop_plan_text(file.model);  // it speaks of quantizers that are not there
+  drop_plan_text(file.model);  // it mentions quantizers that are gone
   file.opset = lowest_opset(file.model, kFirstQdqOpset, job.opset);
   file.what = concat(replaced, " operators on codes (QLinearConv, QGemm, ...), opset ", file.opset);
   return file;
@@ -33,9 +33,10 @@ void note_unclipped(const DeployJob& job, Deployment& deployment) {
     if (!node->input(0)->is_constant() && scheme.is_int() && scheme.is_signed() && scheme.narrow()) ++found;
   }
   if (found > 0)
-    deployment.notes.push_back(concat(found,
-                                      " activations keep to -127..127, which bare pairs cannot say: the runtime may "
-                                      "give the code -128 where quench gives -127 (option clip_lowest)"));
+    deployment.notes.push_back(
+        concat(found,
+               " activations keep to -127..127, which bare pairs cannot express: the runtime may "
+               "give the code -128 where quench gives -127 (option clip_lowest)"));
 }
 
 QdqStyle style_of(const DeployJob& job, QdqStyle::Names names) {
@@ -57,7 +58,7 @@ void write_mmrazor(const DeployJob& job, Deployment& deployment) {
 
 const std::vector<OptionInfo>& options() {
   static const std::vector<OptionInfo> all = {
-      {"qoperator", 0.0, "N_qoperator.onnx too: QLinearConv, QGemm and their kin in the place of pairs"}};
+      {"qoperator", 0.0, "N_qoperator.onnx too: QLinearConv, QGemm and the like instead of pairs"}};
   return all;
 }
 

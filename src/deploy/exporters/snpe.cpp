@@ -1,5 +1,5 @@
-// snpe: encodings for Qualcomm's converter (--quantization_overrides); docs/platforms.md 5.2. The converter estimates
-// anew what it finds no encoding for, so every tensor whose range follows from a neighbour's gets one.
+// snpe: encodings for Qualcomm's converter (--quantization_overrides); docs/platforms.md 5.2. The converter makes
+// its own estimate where it finds no encoding, so every tensor whose range follows from a neighbour's gets one.
 #include "deploy/forms/side_file.h"
 #include "ops/clamp.h"
 #include "passes/rewrite.h"
@@ -21,7 +21,7 @@ Json encoding_of(const StrippedTensor& tensor) {
 
 bool is_activation(const Value* value) { return value && !value->is_constant() && is_floating(value->dtype()); }
 
-// `value` gets the range of `like`, where that has one and it none.
+// `value` gets the range of `like` if only `like` has one.
 bool copy_range(StrippedModel& model, const Value* value, const Value* like) {
   if (!is_activation(value) || !is_activation(like) || model.find(value->name())) return false;
   const StrippedTensor* range = model.find(like->name());

@@ -71,7 +71,7 @@ class StpuRanges {
     if (const auto found = range(&from)) ranges_[to.name()] = *found;
   }
 
-  // The Mul by one number behind a convolution, if nothing else reads what lies between.
+  // The Mul by one number after a convolution, if nothing else reads what lies between.
   static Node* multiplication_behind(const Node& conv) {
     Node* mul = conv.op() == "Conv" ? only_user(conv.output()) : nullptr;
     if (!mul || mul->op() != "Mul") return nullptr;

@@ -1,7 +1,7 @@
 // Quantizers as QuantizeLinear and DequantizeLinear nodes.
 //   activation   v -> QuantizeLinear [-> Clip on the codes] -> DequantizeLinear -> users
 //   weight       codes -> DequantizeLinear -> layer          bias   int32 codes at s_x * s_w -> DequantizeLinear
-// Weights keep their name behind the DequantizeLinear, so that reading the file back finds them.
+// Weights keep their name after the DequantizeLinear, so that reading the file back finds them.
 #pragma once
 
 #include "quench/graph.h"
@@ -13,7 +13,7 @@ inline constexpr std::int64_t kFirstQdqOpset = 13;  // the first with an axis
 struct QdqStyle {
   // What nodes are called after: "<tensor>_quantized", "<tensor>_dequantized"; or the node that makes the tensor
   // ("input" at an input of the model; docs/platforms.md 5.5); or the quantizer, where the tensor between the two is
-  // "<quantizer>_quantized_out" and the one behind keeps its name (docs/platforms.md 5.6, 6).
+  // "<quantizer>_quantized_out" and the one after keeps its name (docs/platforms.md 5.6, 6).
   enum class Names { kTensor, kProducer, kQuantizer };
   Names names = Names::kTensor;
   // A range without the lowest code (-127..127) is kept by a Clip on the codes; without one, an activation may reach

@@ -13,7 +13,7 @@
 namespace quench {
 namespace {
 
-// What quantizes the output of an operator: directly, or behind a Relu or Clip.
+// What quantizes the output of an operator: directly, or after a Relu or Clip.
 struct OutputQuantizer {
   Node* clamp = nullptr;
   Node* quantize = nullptr;
@@ -43,7 +43,7 @@ OutputCodes all_codes(const CodedValue& value) {
   return {value.scale->tensor().item<float>(), value.zero_point->tensor().item<int>(), least, least + 255};
 }
 
-// Rounding is monotone: clamping before it, or the codes behind it, is the same.
+// Rounding is monotone: clamping before it, or the codes after it, is the same.
 void clamp_codes(Graph& graph, const OutputQuantizer& output) {
   const Clamp clamp = clamp_of(*output.clamp);
   const OutputCodes all = all_codes(output.codes);

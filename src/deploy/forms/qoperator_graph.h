@@ -1,4 +1,4 @@
-// Operators that compute on codes (QLinearConv and its kin, QGemm) in the place of
+// Operators that compute on codes (QLinearConv and the like, QGemm) instead of
 //   DequantizeLinear -> operator [-> Relu or Clip] -> QuantizeLinear
 #pragma once
 
@@ -13,7 +13,7 @@ namespace quench {
 // their pairs. A bias in float becomes one in int32 at s_x * s_w (D34: rounded). Operators that only move elements
 // (MaxPool, Reshape) work on the codes themselves where the pairs around them are the same. With `only`, no others are
 // replaced. The QuantizeLinear gives its name and its output to the operator that takes its place.
-// How many operators were replaced.
+// Returns how many operators were replaced.
 int use_quantized_operators(Graph& qdq, const std::set<std::string>& only = {});
 
 // Codes of int8 become uint8, 128 higher, zero points with them: the same numbers.

@@ -45,7 +45,7 @@ struct Bias {
   Value* codes = nullptr;  // null where there is none
 };
 
-// At s_x * s_w: as it is, or made of a constant of floats.
+// At s_x * s_w: as it is, or made from a float constant.
 Bias bias_of(Graph& graph, Value* bias, const CodedValue& x, const CodedValue& weight) {
   if (!bias) return {};
   const at::Tensor step = x.scale->tensor() * weight.scale->tensor();

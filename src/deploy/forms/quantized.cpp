@@ -41,7 +41,7 @@ std::map<std::string, at::Tensor> baked_constants(const Graph& graph) {
 }
 
 // Any algorithm ends on the grid s * (q - z) but for the float32 rounding of that product, which is far less than
-// half a step; so the nearest code is the one that was meant.
+// half a step; so the nearest code is the intended one.
 at::Tensor codes_of_baked(const Node& quantizer, const at::Tensor& baked) {
   const QType type = qtype_of(quantizer);
   const at::Tensor codes = quantize_reference(baked, type, QuantizeBy::kDivision);

@@ -32,7 +32,7 @@ DeployFile json_file(const DeployJob& job, const std::string& suffix, const Json
   try {
     file.text = content.dump(4) + "\n";
   } catch (const nlohmann::json::exception&) {
-    fail("'", file.name, "' cannot be written: the name of a tensor is no UTF-8 text");
+    fail("'", file.name, "' cannot be written: the name of a tensor is not UTF-8");
   }
   return file;
 }
@@ -56,7 +56,7 @@ std::string number_text(double number) { return Json(number).dump(); }
 void check_tensors(const Graph& model, const std::vector<std::string>& keys) {
   for (const std::string& key : keys)
     if (!model.find_value(key))
-      throw std::logic_error(concat("the file of ranges speaks of '", key, "', which is no tensor of its model"));
+      throw std::logic_error(concat("the file of ranges mentions '", key, "', which is not a tensor of its model"));
 }
 
 void check_tensors(const Graph& model, const Json& by_tensor) {
@@ -74,7 +74,7 @@ Ends ends_of(const QType& type, std::size_t channel) {
 
 void check_per_tensor(const StrippedTensor& tensor, const std::string& target) {
   QUENCH_CHECK(tensor.type.scheme.per_tensor(), "'", tensor.name, "' is quantized as '", tensor.type.scheme.text(),
-               "'; ", target, " takes one scale a tensor: quantize it per tensor");
+               "'; ", target, " takes one scale per tensor: quantize it per tensor");
 }
 
 void check_symmetric(const StrippedTensor& tensor, const std::string& target) {

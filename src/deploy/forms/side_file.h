@@ -12,11 +12,11 @@ namespace quench {
 
 using Json = nlohmann::ordered_json;
 
-// The model without quantizers: N<suffix>, in the lowest opset from `first` on that serves.
+// The model without quantizers: N<suffix>, in the lowest opset from `first` on that works.
 DeployFile model_file(const DeployJob& job, const std::string& suffix, const Graph& model, std::int64_t first = 11);
 // Names are escaped; a number reads back as the double that it was.
 DeployFile json_file(const DeployJob& job, const std::string& suffix, const Json& content, const std::string& what);
-// A line "name<separator>rest" each. Names that hold white space or the separator are refused: nothing could be
+// One line "name<separator>rest" each. Names that hold white space or the separator are refused: nothing could be
 // escaped.
 using TextLine = std::pair<std::string, std::string>;
 DeployFile text_file(const DeployJob& job, const std::string& suffix, const std::vector<TextLine>& lines,
@@ -25,7 +25,7 @@ DeployFile text_file(const DeployJob& job, const std::string& suffix, const std:
 // A number as JSON has it: the shortest text that reads back as the same double.
 std::string number_text(double number);
 
-// Throws unless every key is a tensor of the model: of a side file whose names lead nowhere the target says nothing.
+// Throws unless every key is a tensor of the model: the target would silently ignore names that it does not know.
 void check_tensors(const Graph& model, const std::vector<std::string>& keys);
 void check_tensors(const Graph& model, const Json& by_tensor);  // its keys
 

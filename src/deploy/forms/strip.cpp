@@ -131,7 +131,7 @@ StrippedModel strip_quantizers(const Graph& ready) {
   drop_activation_quantizers(model.graph, found);
   const std::map<std::string, StrippedTensor> tensors = by_name(found);
   run_passes(model.graph, {"eliminate_dead"});
-  drop_plan_text(model.graph);  // it speaks of quantizers that are not there
+  drop_plan_text(model.graph);  // it mentions quantizers that are gone
   model.tensors = in_order(model.graph, tensors);
   return model;
 }

@@ -29,15 +29,15 @@ struct StrippedModel {
 
 StrippedModel strip_quantizers(const Graph& ready);
 
-// In its place in the order; in the place of another of that name.
+// Inserts it in order; replaces another of that name.
 void add_tensor(StrippedModel& model, StrippedTensor tensor);
 // The inputs of Flatten, Resize and Reshape that have no range; for each the tensor downstream whose range it takes.
 std::map<std::string, std::string> ranges_found_behind(const Graph& graph,
                                                        const std::function<bool(const std::string&)>& has_range);
 void pass_ranges_back(StrippedModel& model);  // adds them
 
-// The constant `value` in the place of what the quantizer of a constant gives; under the constant's own name where
-// nobody else reads that. For exporters that bake.
+// Puts the constant `value` in place of what the quantizer of a constant gives; under the constant's own name if
+// nothing else reads that. For exporters that bake.
 Value& replace_by_baked(Graph& graph, Node& quantizer, const at::Tensor& value);
 // The same for exporters that keep the quantizer: quantizing it again gives the same codes, by whichever algorithm it
 // was rounded.

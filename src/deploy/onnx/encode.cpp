@@ -10,7 +10,7 @@ namespace {
 
 using quench_onnx::AttributeProto;
 
-// Several codes a byte, the first in the lowest bits.
+// Several codes per byte, the first in the lowest bits.
 std::string pack(const at::Tensor& codes, int bits) {
   const int per_byte = 8 / bits;
   const auto mask = static_cast<std::uint8_t>((1 << bits) - 1);

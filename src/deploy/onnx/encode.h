@@ -13,7 +13,7 @@ class TypeProto;
 
 namespace quench {
 
-// The elements as they stand in a file: little-endian, codes of less than a byte packed.
+// The elements as stored in a file: little-endian, codes of less than a byte packed.
 std::string file_bytes(const at::Tensor& tensor, DType dtype);
 std::int64_t file_size(const at::Tensor& tensor, DType dtype);
 

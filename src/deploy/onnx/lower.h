@@ -1,4 +1,4 @@
-// Takes a graph of the one dialect (opset 21 semantics) to what a file of another opset may say.
+// Lowers a graph of the one dialect (opset 21 semantics) to what a file of another opset can express.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ void clip_11(Graph& graph, Node& node) {
   number_to_attr(graph, node, 1, "min");
 }
 
-// What training_mode says is said nowhere below 12; outside of training it is ignored anyway.
+// Nothing below 12 expresses training_mode; outside of training it is ignored anyway.
 void dropout_12(Graph& graph, Node& node) {
   const Value* training = node.input(2);
   QUENCH_CHECK(!training || constant_number(node, 2, "training_mode") == 0.0, "training_mode=1 needs opset 12");

@@ -7,7 +7,7 @@
 
 namespace quench {
 
-// Drops attributes that the opset has not but that say the default. Throws for what it cannot express,
+// Drops attributes that the opset lacks but that have the default value. Throws for what it cannot express,
 // naming the node, the operator and the lowest opset that can. Other domains are not looked at.
 void check_node(Node& node, std::int64_t opset);
 

@@ -17,7 +17,7 @@ void batch_norm_14(Graph&, Node& node) {
   const bool several = node.outputs().size() > 1;
   QUENCH_CHECK(training == several,
                training ? "training_mode=1 with one output" : "several outputs without training_mode",
-               " cannot be said below opset 14");
+               " cannot be expressed below opset 14");
   node.attrs.erase("training_mode");
 }
 

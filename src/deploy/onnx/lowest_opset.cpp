@@ -16,7 +16,7 @@ void lower_copy(const Graph& graph, std::int64_t opset) {
 
 std::int64_t lowest_opset(const Graph& graph, std::int64_t first, std::int64_t asked) {
   if (asked != 0) {
-    QUENCH_CHECK(asked >= first, "opset ", asked, " is too old for these files: ", first, " is the first that serves");
+    QUENCH_CHECK(asked >= first, "opset ", asked, " is too old for these files: ", first, " is the first that works");
     lower_copy(graph, asked);
     return asked;
   }
@@ -24,7 +24,7 @@ std::int64_t lowest_opset(const Graph& graph, std::int64_t first, std::int64_t a
     try {
       lower_copy(graph, opset);
       return opset;
-    } catch (const Error&) {  // something in it is younger
+    } catch (const Error&) {  // something in it is newer
     }
   }
   lower_copy(graph, kNewestOpset);

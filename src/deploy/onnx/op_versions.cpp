@@ -1,4 +1,4 @@
-// Made by tools/make-op-versions from onnx 1.23.2; do not edit. The format is told in op_versions.h.
+// Made by tools/make-op-versions from onnx 1.23.2; do not edit. op_versions.h describes the format.
 #include "deploy/onnx/op_versions.h"
 
 namespace quench {

@@ -14,7 +14,7 @@ namespace quench {
 
 extern const std::int64_t kNewestOpset;  // that the table knows
 
-// A line an operator: "Clip 6 1-1 1-1 max=1,min=0 c02 c02 | 11 1-3 1-1 - c02,c02,c02 c02"; of each version:
+// One line per operator: "Clip 6 1-1 1-1 max=1,min=0 c02 c02 | 11 1-3 1-1 - c02,c02,c02 c02"; of each version:
 // the opset that it came with, how many inputs and outputs (no upper end: any number), attributes with
 // their defaults, then the types of each input and output as a set of bits in the order of DType (hex;
 // bit 31: sequences and the like; the last one holds for all further). Or "10 deprecated".
@@ -34,7 +34,7 @@ struct OpVersion {
   static bool takes(const std::vector<std::uint32_t>& types, int slot, DType dtype);
 };
 
-// In order of version; null for what is no operator of ONNX's own domain.
+// In order of version; null for what is not an operator of ONNX's own domain.
 const std::vector<OpVersion>* versions_of(const std::string& op);
 // The one in effect at an opset; null when there is none yet, or none any more.
 const OpVersion* version_at(const std::vector<OpVersion>& versions, std::int64_t opset);

@@ -116,7 +116,7 @@ class ExternalWriter {
 void check_size(const ModelProto& model) {
   QUENCH_CHECK(model.ByteSizeLong() < static_cast<std::size_t>(std::numeric_limits<int>::max()), "the model takes ",
                model.ByteSizeLong(),
-               " bytes; protobuf ends at 2 GB (a lower external_threshold puts the tensors beside the file)");
+               " bytes; protobuf's limit is 2 GB (a lower external_threshold puts the tensors beside the file)");
 }
 
 // Lets protobuf write into an AtomicFile without a copy of the whole. Protobuf cannot be thrown through,

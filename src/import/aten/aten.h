@@ -1,6 +1,6 @@
 // The table from LibTorch's operators ("aten::add") to ours, shared by everything that imports from
 // LibTorch. An entry sees one call through a small neutral face: named arguments in, graph nodes out.
-// One file a family: aten_*.cpp. In-place forms ("add_") use the entry of the plain one.
+// One file per family: aten_*.cpp. In-place forms ("add_") use the entry of the plain one.
 #pragma once
 
 #include <cstdint>

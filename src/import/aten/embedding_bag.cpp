@@ -1,6 +1,6 @@
-// embedding_bag: rows of a table, summed or averaged over bags that lie one behind the other in the list of indices.
+// embedding_bag: rows of a table, summed or averaged over bags that follow each other in the list of indices.
 // Which bag an index is in is a matrix of ones and zeros [bags, indices], and the sums are its product with the rows.
-// A row that is not finite makes every bag NaN, where LibTorch has it in its own bag only: 0 * inf is no number.
+// A row that is not finite makes every bag NaN, where LibTorch has it in its own bag only: 0 * inf is NaN.
 #include <ATen/ATen.h>
 
 #include "import/aten/sizes.h"

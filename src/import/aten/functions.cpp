@@ -1,4 +1,4 @@
-// Functions of LibTorch that ONNX has no operator for, composed of those that it has.
+// Functions of LibTorch that ONNX has no operator for, composed from those it has.
 #include <ATen/ATen.h>
 
 #include <limits>
@@ -61,13 +61,13 @@ Values map_isfinite(AtenCall& call) {
   return {&call.make("Not", {&call.aux("Or", {&call.aux("IsNaN", {&x}), &call.aux("IsInf", {&x})})})};
 }
 
-// Whether there is a minus in front, also of a zero: its reciprocal is -inf.
+// Whether the sign bit is set, also of a zero: its reciprocal is -inf.
 Value& has_minus(AtenCall& call, Value& x) {
   Value& zero = call.scalar(0.0, x.dtype());
   return call.aux("Or", {&call.aux("Less", {&x, &zero}), &call.aux("Less", {&call.aux("Reciprocal", {&x}), &zero})});
 }
 
-// y / x; of two zeros y, and of two infinities what their signs give: their quotients are no numbers.
+// y / x; of two zeros y, and of two infinities what their signs give: their quotients are NaN.
 Value& slope_of(AtenCall& call, Value& y, Value& x) {
   Value& zero = call.scalar(0.0, x.dtype());
   Value& zeros = call.aux("And", {&call.aux("Equal", {&y, &zero}), &call.aux("Equal", {&x, &zero})});

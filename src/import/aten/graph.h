@@ -1,4 +1,4 @@
-// What all importers that use the table of aten.h do around it.
+// What importers that use the table of aten.h have in common.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace quench {
 // "aten::relu_" -> "relu"; other namespaces are kept.
 std::string plain_kind(const std::string& kind);
 bool is_in_place_kind(const std::string& kind);  // "aten::relu_"
-// The results of "aten::view" and its like share the memory of the first input, or may (reshape, contiguous).
+// The results of "aten::view" and the like share the memory of the first input, or may (reshape, contiguous).
 bool is_view_kind(const std::string& kind);
 
 // Makes `value` a further output of the graph; an Identity stands before one that is an input, a constant

@@ -23,7 +23,7 @@ Values map_leaf(AtenCall& call) {
   const std::int64_t number = call.integer("number");
   Values inputs = call.tensors("inputs");
   const auto count = static_cast<std::int64_t>(inputs.size());
-  // So that whoever trains the graph's parameters trains those inside the leaf as well.
+  // So that training the graph's parameters also trains those inside the leaf.
   const Values parameters = call.tensors("parameters");
   inputs.insert(inputs.end(), parameters.begin(), parameters.end());
   Node& node = call.make_node("quench.Leaf", inputs, static_cast<int>(call.outputs.size()),

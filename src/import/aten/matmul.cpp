@@ -7,7 +7,7 @@
 namespace quench {
 namespace {
 
-// What `value` is the plain transpose of (aten::t of a matrix); null when it is none.
+// What `value` is the plain transpose of (aten::t of a matrix); null if it is not one.
 Value* transposed_matrix(const Value& value) {
   const Node* producer = value.producer();
   if (!producer || producer->op() != "Transpose" || value.rank() != 2) return nullptr;

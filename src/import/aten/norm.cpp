@@ -19,7 +19,7 @@ std::int64_t channels_of(const AtenCall& call, const Value& x) {
   return x.dims()[1].number();
 }
 
-// The counter beside the running statistics: training through the graph goes on counting.
+// The counter beside the running statistics: training through the graph keeps counting.
 void share_counter(const AtenCall& call, Node& node, const Value& running_mean) {
   const std::string& mean = running_mean.name();
   const std::size_t dot = mean.rfind("running_mean");
@@ -48,8 +48,8 @@ Value& affine_of_channels(AtenCall& call, const std::string& arg, Value& x, doub
   return call.aux("Expand", {&call.scalar(fallback, call.dtype()), &call.shape_value({call.sizes_of(x).at(1)})});
 }
 
-// By the statistics of the batch itself. Over a batch of one it is what an instance norm is decomposed to: the samples
-// stand side by side as channels.
+// By the statistics of the batch itself. Over a batch of one it is what an instance norm decomposes into: the samples
+// lie side by side as channels.
 Values map_batch_norm_by_batch(AtenCall& call) {
   Value& x = call.tensor("input");
   if (!call.flag("training")) return map_batch_norm(call);

@@ -59,7 +59,7 @@ Values map_avg_pool(AtenCall& call) {
 
 // Means over windows of different sizes, window i from floor(i n / m) to ceil((i + 1) n / m): a product with the matrix
 // [n, m] of their weights. An element that is not finite makes all windows of its row and column NaN, where LibTorch
-// has it in its own windows only: 0 * inf is no number.
+// has it in its own windows only: 0 * inf is NaN.
 at::Tensor window_means(std::int64_t n, std::int64_t m) {
   at::Tensor weights = at::zeros({n, m});
   for (std::int64_t i = 0; i < m; ++i) {

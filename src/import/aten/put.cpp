@@ -1,4 +1,4 @@
-// Elements at positions that tensors give, read and written: x[i, j] -> GatherND, x[i, j] = y -> ScatterND.
+// Reading and writing elements at positions given by tensors: x[i, j] -> GatherND, x[i, j] = y -> ScatterND.
 #include <ATen/ATen.h>
 
 #include <limits>
@@ -13,11 +13,11 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// Which axes of x a list of positions speaks of. GatherND and ScatterND want them first, in `order`; the axes of the
+// Which axes of x a list of positions refers to. GatherND and ScatterND want them first, in `order`; the axes of the
 // positions then stand where LibTorch has them: in place of the axes where those are neighbours, else in front.
 struct Places {
   Ints axes, order;
-  Value* positions = nullptr;  // [..., one an axis]
+  Value* positions = nullptr;  // [..., one per axis]
   int position_rank = 0;
   std::int64_t front = 0;  // axes of x in front of the positions', in a result
 };
@@ -117,7 +117,7 @@ Values map_index(AtenCall& call) {
   return {&call.make("Gather", {&x, indices[static_cast<std::size_t>(axis)]}, {{"axis", axis}})};
 }
 
-// x[mask] = number: the mask speaks of the first axes.
+// x[mask] = number: the mask covers the first axes.
 Value& fill_by_mask(AtenCall& call, Value& x, Value& mask, Value& values) {
   QUENCH_CHECK(values.has_rank() && values.rank() == 0, call.where(),
                ": writing several values by a mask is not supported");
@@ -149,7 +149,7 @@ Values map_index_write(AtenCall& call) {
   return {&write_at(call, call.tensor("self"), along(call, call.tensor("index")), *source, call.kind() == "index_add")};
 }
 
-// The positions that a slice reads: a slice of all of them, so that its ends are cut as everywhere.
+// The positions that a slice reads: a slice of all of them, so that its ends are clamped as usual.
 Values map_slice_scatter(AtenCall& call) {
   Value &x = call.tensor("self"), &source = call.cast(call.tensor("src"), call.dtype());
   const AtenInt start = call.has("start") ? call.dim_integer("start") : AtenInt(0);

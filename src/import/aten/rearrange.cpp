@@ -1,4 +1,4 @@
-// Elements moved about: repeat_interleave, pixel_unshuffle, diagonal, grid_sampler, col2im.
+// Operators that move elements: repeat_interleave, pixel_unshuffle, diagonal, grid_sampler, col2im.
 #include <ATen/ATen.h>
 
 #include <numeric>
@@ -13,10 +13,10 @@ using Ints = std::vector<std::int64_t>;
 
 Value& self(const AtenCall& call) { return call.tensor("self"); }
 
-// Each element so many times: along a new axis behind its own, which is then merged.
+// Repeats each element: along a new axis after its own, which is then merged.
 Values map_repeat_interleave(AtenCall& call) {
   QUENCH_CHECK(!call.has("repeats") || !std::holds_alternative<Value*>(call.args.at("repeats")), call.where(),
-               ": other numbers of repeats for other elements have no counterpart");
+               ": different numbers of repeats for different elements have no counterpart");
   const std::int64_t repeats = call.integer("repeats");
   Value* x = &self(call);
   if (!call.has("dim")) x = &call.aux("Reshape", {x, &call.integers_constant({-1})});
@@ -42,7 +42,7 @@ Values map_pixel_unshuffle(AtenCall& call) {
   return {&call.make("Reshape", {&turned, &call.integers_constant({-1, c * r * r, h, w})})};
 }
 
-// Groups of channels change places with the channels in them.
+// Groups of channels swap places with the channels in them.
 Values map_channel_shuffle(AtenCall& call) {
   Value& x = self(call);
   QUENCH_CHECK(x.rank() == 4, call.where(), ": only of images in batches");
@@ -58,7 +58,7 @@ Values map_channel_shuffle(AtenCall& call) {
 Values map_diagonal(AtenCall& call) {
   Value& x = self(call);
   const int rank = x.rank(), row = call.axis("dim1", rank, 0), column = call.axis("dim2", rank, 1);
-  QUENCH_CHECK(row != column, call.where(), ": twice the same axis");
+  QUENCH_CHECK(row != column, call.where(), ": the same axis twice");
   const std::int64_t offset = call.integer("offset", 0);
   const std::int64_t down = std::max<std::int64_t>(-offset, 0), across = std::max<std::int64_t>(offset, 0);
   const std::int64_t length =
@@ -99,8 +99,8 @@ Values map_col2im(AtenCall& call) {
                      {{"dilations", call.integers("dilation")}, {"pads", pads}, {"strides", call.integers("stride")}})};
 }
 
-// The memory of x, read with other strides. Adaptive pooling is decomposed to a mean and this, which says nothing but
-// how the dims of 1 lie: a mean has just been made, so that its elements lie in order.
+// The memory of x, read with other strides. Adaptive pooling decomposes into a mean and this, which only says how
+// the dims of 1 lie: a mean has just been computed, so that its elements lie in order.
 Values map_as_strided(AtenCall& call) {
   Value& x = self(call);
   const std::vector<AtenInt> sizes = call.dim_integers("size");
@@ -116,7 +116,7 @@ Values map_as_strided(AtenCall& call) {
     else
       same = same && i == 0;
   }
-  QUENCH_CHECK(same, call.where(), ": reading memory with strides of its own has no counterpart");
+  QUENCH_CHECK(same, call.where(), ": reading memory with arbitrary strides has no counterpart");
   return {&x};
 }
 

@@ -57,7 +57,7 @@ Values map_topk(AtenCall& call) {
   return {&node.output(0), &node.output(1)};
 }
 
-// All of the axis, in order. ONNX says nothing of the order of equal elements, as LibTorch without `stable`.
+// All of the axis, in order. ONNX does not define the order of equal elements, like LibTorch without `stable`.
 Values map_sort(AtenCall& call) {
   Value& x = self(call);
   const int axis = call.axis("dim", x.rank(), -1);

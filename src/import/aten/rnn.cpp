@@ -1,4 +1,4 @@
-// lstm, gru and rnn -> one LSTM, GRU or RNN node a layer. LibTorch orders the gates otherwise, so the module's own
+// lstm, gru and rnn -> one LSTM, GRU or RNN node per layer. LibTorch orders the gates differently, so the module's own
 // weights are split and joined again by nodes: they stay shared and trainable.
 #include <ATen/ATen.h>
 

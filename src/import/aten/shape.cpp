@@ -64,7 +64,7 @@ Values map_transpose(AtenCall& call) {
   return transposed(call, perm);
 }
 
-// The last two dims change places.
+// Swaps the last two dims.
 Values map_matrix_transpose(AtenCall& call) {
   const int rank = self(call).rank();
   QUENCH_CHECK(rank >= 2, call.where(), ": of a tensor with fewer than two dims");

@@ -1,4 +1,4 @@
-// Sizes that a mapping needs as numbers, in one place for all that do.
+// Sizes that mappings need as numbers.
 #pragma once
 
 #include "import/aten/aten.h"

@@ -35,8 +35,8 @@ std::vector<Type> filled_types(const AttributeProto& proto) {
   return types;
 }
 
-// Writers of other languages fill a scalar's field with its default beside the one that counts, so only
-// a list, a tensor or a graph of another type is a contradiction, or a scalar where the right one lacks.
+// Writers in other languages fill a scalar's field with its default besides the one that counts, so only
+// a list, a tensor or a graph of another type is a contradiction, or a scalar if the right field is missing.
 Type type_of(const AttributeProto& proto) {
   const std::vector<Type> filled = filled_types(proto);
   if (proto.type() == AttributeProto::UNDEFINED) {

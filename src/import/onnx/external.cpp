@@ -25,7 +25,7 @@ std::string ExternalData::resolve(const std::string& location) const {
   const fs::path relative(location);
   const bool climbs = std::find(relative.begin(), relative.end(), fs::path("..")) != relative.end();
   QUENCH_CHECK(!relative.is_absolute() && !climbs, "external data '", location,
-               "' is not inside the model's folder; a relative path without '..' would do");
+               "' is not inside the model's folder; use a relative path without '..'");
   std::error_code error;
   const fs::path folder = fs::canonical(folder_, error);
   QUENCH_CHECK(!error, "the model's folder '", folder_, "' cannot be read: ", error.message());
@@ -40,7 +40,8 @@ std::string ExternalData::resolve(const std::string& location) const {
 void ExternalData::check(const Range& range) const {
   const auto size = static_cast<std::int64_t>(fs::file_size(resolve(range.location)));
   QUENCH_CHECK(range.offset >= 0 && range.offset <= size && range.bytes <= size - range.offset, "external data '",
-               range.location, "' has ", size, " bytes; the model wants ", range.bytes, " from offset ", range.offset);
+               range.location, "' has ", size, " bytes; the model expects ", range.bytes, " from offset ",
+               range.offset);
 }
 
 void ExternalData::read(const Range& range, void* to) const {

@@ -15,7 +15,7 @@ constexpr const char* kOperator = "org.openvinotoolkit.FakeQuantize";
 constexpr double kOffGrid = 1.0 / 64;
 
 struct Grid {
-  at::Tensor scale, zero_point;  // one, or one a channel
+  at::Tensor scale, zero_point;  // one, or one per channel
   std::int64_t min = 0, max = 0;
   std::optional<int> axis;
 };

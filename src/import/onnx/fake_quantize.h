@@ -6,7 +6,7 @@ namespace quench {
 
 // OpenVINO's FakeQuantize (domain org.openvinotoolkit) as a quantizer under a vendor's name, which
 // read_vendor_quantizers() takes: where its ranges are constants, the same before and after, and hold zero as a code.
-// Others stay as they are: no quantizer of ours says what they do.
+// Others stay unchanged: no quantizer of ours does what they do.
 void read_fake_quantize(Graph& graph);
 
 }  // namespace quench

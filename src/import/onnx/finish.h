@@ -1,5 +1,5 @@
 // The last steps of an import: operators known, parameters marked, types inferred and compared with what
-// the file says of them.
+// the file says about them.
 #pragma once
 
 #include <map>

@@ -12,7 +12,7 @@ class ModelProto;
 namespace quench {
 
 // Also in bodies and in other functions. Names of the function's inside become unique, after the call.
-// Throws for a function that calls itself, and when the expanded model would be out of all proportion.
+// Throws for a function that calls itself, and if the expanded model would be absurdly large.
 // `opsets` is the model's; domains that only functions import are added.
 void inline_functions(quench_onnx::ModelProto& model, std::map<std::string, std::int64_t>& opsets);
 

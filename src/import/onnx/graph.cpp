@@ -87,7 +87,7 @@ std::vector<std::string> without_trailing_blanks(std::vector<std::string> names)
   return names;
 }
 
-// One graph: constants first, then every node with its outputs, then the links, so that nodes may stand
+// One graph: constants first, then every node with its outputs, then the links, so that nodes may come
 // in any order in the file.
 class GraphBuilder {
  public:

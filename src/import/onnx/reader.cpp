@@ -102,7 +102,7 @@ struct OpenFile {
 
 Graph import_onnx_bytes(std::string_view bytes, const std::string& folder, const ImportOptions& options) {
   QUENCH_CHECK(bytes.size() < static_cast<std::size_t>(std::numeric_limits<int>::max()), "a model of ", bytes.size(),
-               " bytes; protobuf ends at 2 GB, larger ones keep their tensors as external data");
+               " bytes; protobuf's limit is 2 GB; larger models keep their tensors as external data");
   ModelProto model;
   google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
   parse(stream, model);

@@ -25,7 +25,7 @@ std::int64_t count_elements(const std::vector<std::int64_t>& dims) {
   return count;
 }
 
-// Where each value goes, as flat indices: the file has flat ones, or one row of coordinates a value.
+// Where each value goes, as flat indices: the file has flat ones, or one row of coordinates per value.
 std::vector<std::int64_t> places_of(const at::Tensor& indices, std::int64_t values,
                                     const std::vector<std::int64_t>& dims) {
   const auto rank = static_cast<std::int64_t>(dims.size());

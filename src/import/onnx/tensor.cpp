@@ -42,7 +42,7 @@ Layout layout_of(DType dtype, std::vector<std::int64_t> dims) {
   return {dtype, std::move(dims), elements, (elements * bits_of(dtype) + 7) / 8};
 }
 
-// int4, uint4, fp4 and int2, uint2: several codes a byte, the first in the lowest bits.
+// int4, uint4, fp4 and int2, uint2: several codes per byte, the first in the lowest bits.
 void unpack(const std::uint8_t* from, const Layout& layout, std::uint8_t* to) {
   const int bits = bits_of(layout.dtype);
   const int per_byte = 8 / bits;
@@ -57,7 +57,7 @@ void unpack(const std::uint8_t* from, const Layout& layout, std::uint8_t* to) {
 
 at::Tensor empty_tensor(const Layout& layout) { return at::empty(layout.dims, scalar_type_of(layout.dtype)); }
 
-// `bytes` as they stand in a file; layout.bytes of them.
+// `bytes` as stored in a file; layout.bytes of them.
 at::Tensor from_file_bytes(const std::uint8_t* bytes, const Layout& layout) {
   at::Tensor tensor = empty_tensor(layout);
   if (layout.elements == 0) return tensor;
@@ -84,7 +84,7 @@ void check_count(const Field& field, std::int64_t expected, const Layout& layout
   QUENCH_CHECK(field.size() == expected, describe(layout), " needs ", expected, " numbers, found ", field.size());
 }
 
-// float_data, int64_data, double_data ...: the element as it stands.
+// float_data, int64_data, double_data ...: the element itself.
 template <typename Field>
 at::Tensor from_same(const Field& field, const Layout& layout) {
   check_count(field, layout.bytes / static_cast<std::int64_t>(sizeof(*field.data())), layout);

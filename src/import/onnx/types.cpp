@@ -12,8 +12,8 @@
 namespace quench {
 namespace {
 
-// "N" and "2*N*M" are symbols that dims can reckon with. In any other expression ("N/2 + 3*M") the star
-// must not be taken for a product of symbols, so it is written otherwise.
+// "N" and "2*N*M" are symbols that dims can compute with. In any other expression ("N/2 + 3*M") the star
+// must not be taken for a product of symbols, so it is written differently.
 Dim symbol_of(const std::string& text) {
   std::int64_t number = 0;
   const char* end = text.data() + text.size();
@@ -95,7 +95,7 @@ TypeInfo merge_types(const TypeInfo& inferred, const TypeInfo& declared, const s
   if (fits && !inferred.is_tensor()) {
     if (!inferred.element || !declared.element) return inferred.element ? inferred : declared;
     TypeInfo element = *declared.element;
-    // What files say of the shape of a sequence's elements is often true of the first alone.
+    // What files say about the shape of a sequence's elements is often true only of the first.
     if (declared.kind == TypeInfo::Kind::kSequence) element.dims.reset();
     result.element = std::make_shared<const TypeInfo>(merge_types(*inferred.element, element, value));
     return result;

@@ -1,4 +1,4 @@
-// Types of an ONNX file, and what to make of a declared type beside an inferred one.
+// Types of an ONNX file, and how a declared type combines with an inferred one.
 #pragma once
 
 #include "quench/type_info.h"

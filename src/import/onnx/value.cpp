@@ -56,7 +56,7 @@ RtValue tensor_value(const std::string& bytes) {
 RtValue parse_value(const std::string& bytes, const TypeInfo& type, int depth) {
   QUENCH_CHECK(depth < kMaxDepth, "the value is nested too deeply");
   if (type.is_tensor()) return tensor_value(bytes);
-  QUENCH_CHECK(type.element, "the type ", type.text(), " does not say of what");
+  QUENCH_CHECK(type.element, "the type ", type.text(), " does not say what it holds");
   const Fields fields = parse_fields(bytes);
   const int wanted = type.element->is_tensor() ? 3 : type.element->kind == TypeInfo::Kind::kSequence ? 5 : 7;
   std::vector<RtValue> elements;

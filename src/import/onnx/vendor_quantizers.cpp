@@ -63,7 +63,7 @@ struct Codes {
   std::int64_t min, max;
 };
 
-// The last two inputs, whether or not an axis stands before them.
+// The last two inputs, whether or not an axis precedes them.
 Codes codes_of(const Node& node, const VendorOp& op) {
   if (op.layout == VendorLayout::kCodesAsAttributes)
     return {node.require_int("quant_min"), node.require_int("quant_max")};
@@ -82,7 +82,7 @@ QSchemeSpec scheme_of(const Codes& codes) {
     if (!spec.is_signed && codes.min == 0 && codes.max == 2 * half - 1) return spec;
     if (spec.is_signed && codes.max == half - 1 && (spec.narrow || codes.min == -half)) return spec;
   }
-  fail("codes from ", codes.min, " to ", codes.max, " are no integers of 1 to 16 bits");
+  fail("codes from ", codes.min, " to ", codes.max, " are not integers of 1 to 16 bits");
 }
 
 // The first that fits: what the node says, the channels of the layer that reads the weight, any other.
@@ -100,7 +100,7 @@ int axis_of(const Node& node, std::int64_t count) {
     const Dim& dim = data.dims()[static_cast<std::size_t>(axis < 0 ? axis + data.rank() : axis)];
     if (dim.is_number() && dim.number() == count) return axis;
   }
-  fail("it has ", count, " scales, and no axis of its input so many channels");
+  fail("it has ", count, " scales, but no axis of its input has that many channels");
 }
 
 Role role_of(const Node& node) {
@@ -161,7 +161,7 @@ void erase_if_unused(Graph& graph, Value* value) {
   if (value && value->is_constant() && value->uses().empty() && !value->is_graph_output()) graph.erase(*value);
 }
 
-// Takes the node out: its readers read x. What read x beside it, to be given back.
+// Removes the node: its readers read x. Returns the other readers of x, to be restored.
 struct OtherReaders {
   std::vector<Value::Use> uses;
   std::vector<int> outputs;  // of the graph

@@ -46,7 +46,7 @@ std::vector<Pt2Aliases::Part> Pt2Aliases::parts_to_root(const std::string& tenso
   return at == root_of(tensor) ? parts : std::vector<Part>();
 }
 
-// Only what the write can be carried over to stays readable.
+// Only what the write can be propagated to stays readable.
 void Pt2Aliases::note_write(const std::string& tensor) {
   const std::string root = root_of(tensor);
   std::set<std::string> fresh{tensor};

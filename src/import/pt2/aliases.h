@@ -17,12 +17,12 @@ class Pt2Aliases {
   // A parameter, buffer or constant: nothing may write to it.
   void add_state(const std::string& tensor, const std::string& name) { state_[tensor] = name; }
 
-  // For every tensor whose elements are read, by a call or as a result. Throws where what it holds would depend on when
+  // For every tensor whose elements are read, by a call or as a result. Throws if its contents would depend on when
   // it is read.
   void check_read(const std::string& tensor, const std::string& reader) const;
   void check_reads(const Pt2Node& node) const;
 
-  // For every call of an operator in order; `kind` as "aten::relu_". Throws where it reads or writes what it must not.
+  // For every call of an operator in order; `kind` as "aten::relu_". Throws if it reads or writes what it must not.
   void check(const Pt2Node& node, const std::string& kind, const std::string& where);
 
   // A tensor whose elements are some of another's: those that `node` reads (a slice or select), or all of them.
@@ -30,7 +30,7 @@ class Pt2Aliases {
     std::string whole;
     const Pt2Node* node;
   };
-  // From the tensor to the one whose memory it is, step by step; empty where some step is of another kind.
+  // From the tensor to the one whose memory it is, step by step; empty if some step is of another kind.
   std::vector<Part> parts_to_root(const std::string& tensor) const;
 
  private:

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char *kModels = "models/", *kJson = ".json";
 
-// "net/models/model.json" -> "net/": what stands before "models/", at most one folder.
+// "net/models/model.json" -> "net/": what precedes "models/", at most one folder.
 std::string root_of(const std::string& name, const std::string& tail) {
   const std::size_t at = name.find(tail);
   if (at == std::string::npos) return name;
@@ -58,7 +58,7 @@ Pt2Archive::Pt2Archive(const std::string& path) : zip_(path) {
     if (is_program(name)) programs.push_back(name);
   if (programs.empty()) refuse(zip_.names());
   QUENCH_CHECK(programs.size() == 1, "the archive holds ", programs.size(), " programs ('", programs[0], "', '",
-               programs[1], "' ...); save the one to be read alone");
+               programs[1], "' ...); save only the one to be read");
   root_ = root_of(programs[0], kModels);
   const std::size_t begin = root_.size() + std::string(kModels).size();
   model_ = programs[0].substr(begin, programs[0].size() - begin - std::string(kJson).size());

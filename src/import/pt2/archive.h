@@ -13,7 +13,7 @@ bool is_pt2_archive(const ZipArchive& zip);
 
 class Pt2Archive {
  public:
-  explicit Pt2Archive(const std::string& path);  // throws for what is no such archive, and says what it is
+  explicit Pt2Archive(const std::string& path);  // throws for anything else, and says what it is
 
   const std::string& model() const { return model_; }  // "model"
   bool has(const std::string& member) const { return zip_.has(root_ + member); }

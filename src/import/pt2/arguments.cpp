@@ -107,7 +107,7 @@ Pt2Arg read_pt2_argument(const json& argument) {
   const auto form = forms().find(tag);
   if (form == forms().end()) return {false, {item_of(Kind::kOther, tag)}};
   if (!form->second.is_list) return {false, {form->second.read(value)}};
-  QUENCH_CHECK(value.is_array(), "an argument '", tag, "' of the program is no list");
+  QUENCH_CHECK(value.is_array(), "an argument '", tag, "' of the program is not a list");
   Pt2Arg result{true, {}};
   for (const json& element : value) result.items.push_back(form->second.read(element));
   return result;

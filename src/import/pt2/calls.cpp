@@ -88,7 +88,7 @@ void Pt2Calls::read_item(const Pt2Node& node) {
   number.source = &values.tensor_input(node, 0);
   number.axis = -1;
   number.dim = values.dim_of(number_name(node));
-  QUENCH_CHECK(is_integer(number.source->dtype()), "gives a number that is no integer, which has no counterpart");
+  QUENCH_CHECK(is_integer(number.source->dtype()), "gives a number that is not an integer, which has no counterpart");
   values.bind(number_name(node), number);
 }
 
@@ -118,7 +118,7 @@ void Pt2Calls::map(const Pt2Node& node, const std::string& full_kind) {
   if (turns && !inputs.empty() && made[0]) owners.pass_owner(*inputs[0], *made[0]);
 }
 
-// An entry that stumbles over what contradicts itself (a rank, a count) has met a broken file.
+// An entry that stumbles over a contradiction (a rank, a count) has met a broken file.
 Values Pt2Calls::mapped(const Pt2Node& node, AtenCall& call) const {
   for (const auto& [name, arg] : node.inputs) call.args[name] = values.argument(arg);
   try {
@@ -148,12 +148,12 @@ void Pt2Calls::take(const std::string& name, Value* value) {
   if (value->producer()) value->set_type(merge_types(value->type(), values.type_of(name), name));
 }
 
-// relu_(x): from here on x is the result, and so is its part of what x is a part of.
+// relu_(x): from here on x is the result, and the tensor that x is a part of changes with it.
 void Pt2Calls::rebind(const Pt2Node& node) {
   const std::vector<std::string> results = result_names(node);
   const std::vector<Pt2Item>& written = node.inputs.at(0).second.items;
   const bool plain = written.size() == 1 && written[0].kind == Kind::kTensor && results.size() == 1;
-  QUENCH_CHECK(plain, "writes to other than one tensor in place");
+  QUENCH_CHECK(plain, "does not write to exactly one tensor in place");
   Value* value = &values.tensor(results[0]);
   values.rebind(written[0].text, *value);
   for (const Pt2Aliases::Part& part : aliases.parts_to_root(written[0].text)) {
@@ -179,7 +179,7 @@ Value& Pt2Calls::condition(const std::string& name, const Pt2Node& asked_by) {
   QUENCH_CHECK(at != conditions_.end(), "uses the condition '", name, "', which nothing before it gives");
   const Pt2Node& node = *at->second;
   const auto comparison = kComparisons.find(kind_name(node));
-  QUENCH_CHECK(node.target.starts_with("_operator.") && comparison != kComparisons.end(), "hangs on the condition '",
+  QUENCH_CHECK(node.target.starts_with("_operator.") && comparison != kComparisons.end(), "depends on the condition '",
                node.target, "' of sizes, which is not supported");
   AtenCall call = call_of(asked_by, kind_name(node));
   Value& left = call.shape_value({values.number_input(node, 0)});

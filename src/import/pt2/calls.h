@@ -1,5 +1,5 @@
 // The calls of a torch.export program as nodes of a graph: every one by the table of aten.h, sizes kept symbolic.
-// Whoever uses it binds the program's inputs first, reads, and asks for the outputs.
+// Its user binds the program's inputs first, reads, and asks for the outputs.
 #pragma once
 
 #include <map>

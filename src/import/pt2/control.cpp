@@ -19,7 +19,7 @@ const Pt2Arg& argument_of(const Pt2Node& node, std::size_t index) {
 
 const Pt2Program& body_argument(const Pt2Node& node, std::size_t index) {
   const Pt2Arg& arg = argument_of(node, index);
-  QUENCH_CHECK(arg.items.size() == 1 && arg.items[0].graph, "argument ", index, " is no graph");
+  QUENCH_CHECK(arg.items.size() == 1 && arg.items[0].graph, "argument ", index, " is not a graph");
   return *arg.items[0].graph;
 }
 
@@ -38,9 +38,9 @@ Values operands_of(const Pt2Node& node, std::size_t index, Pt2Calls& calls) {
   return operands;
 }
 
-// The program's calls into `calls`, on these values; its results.
+// Puts the program's calls on these values into `calls`; returns its results.
 Values run_on(const Pt2Program& body, const Values& inputs, Pt2Calls& calls) {
-  QUENCH_CHECK(body.inputs.size() == inputs.size(), "a graph inside takes ", body.inputs.size(),
+  QUENCH_CHECK(body.inputs.size() == inputs.size(), "a nested graph takes ", body.inputs.size(),
                " values and is given ", inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Pt2Item& item = body.inputs[i].arg;
@@ -57,8 +57,9 @@ Values run_on(const Pt2Program& body, const Values& inputs, Pt2Calls& calls) {
   calls.read();
   Values results;
   for (const Pt2Item& item : body.outputs) {
-    QUENCH_CHECK(item.kind == Kind::kTensor, "a graph inside gives back other than tensors, which is not supported");
-    calls.aliases.check_read(item.text, concat("the result '", item.text, "' of a graph inside"));
+    QUENCH_CHECK(item.kind == Kind::kTensor,
+                 "a nested graph returns something other than tensors, which is not supported");
+    calls.aliases.check_read(item.text, concat("the result '", item.text, "' of a nested graph"));
     results.push_back(&calls.values.tensor(item.text));
   }
   return results;
@@ -95,10 +96,10 @@ GraphPtr branch(const Pt2Program& body, const Values& operands, const Pt2Calls& 
 
 Value& predicate(const Pt2Node& node, Pt2Calls& outer) {
   const Pt2Arg& arg = argument_of(node, 0);
-  QUENCH_CHECK(!arg.is_list && arg.items.size() == 1, "argument 0 is no condition");
+  QUENCH_CHECK(!arg.is_list && arg.items.size() == 1, "argument 0 is not a condition");
   const Pt2Item& item = arg.items[0];
   if (item.kind == Kind::kTensor) return outer.values.tensor(item.text);
-  QUENCH_CHECK(item.kind == Kind::kSymbol, "argument 0 is no condition");
+  QUENCH_CHECK(item.kind == Kind::kSymbol, "argument 0 is not a condition");
   return outer.condition(item.text, node);
 }
 

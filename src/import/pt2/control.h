@@ -1,5 +1,5 @@
 // Branches and loops of a torch.export program (torch.cond, torch.while_loop), whose bodies are programs of their own:
-// If and Loop. All that a body reads it is handed, so every operand becomes a captured input of the node.
+// If and Loop. A body is given all that it reads, so every operand becomes a captured input of the node.
 #pragma once
 
 #include "import/pt2/program.h"

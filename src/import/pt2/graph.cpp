@@ -60,13 +60,13 @@ class GraphMaker {
 
   std::string free_name(const std::string& name) const {
     QUENCH_CHECK(!name.empty(), "an input without a name");
-    QUENCH_CHECK(!graph_.find_value(name), "two inputs of the name '", name, "'");
+    QUENCH_CHECK(!graph_.find_value(name), "two inputs named '", name, "'");
     return name;
   }
 
   void add_output(const Pt2Item& output) {
     if (output.kind == Kind::kNone) return;
-    QUENCH_CHECK(output.kind == Kind::kTensor, "an output of the program is no tensor");
+    QUENCH_CHECK(output.kind == Kind::kTensor, "an output of the program is not a tensor");
     calls_.aliases.check_read(output.text, concat("the program's result '", output.text, "'"));
     add_graph_output(graph_, calls_.values.tensor(output.text));
   }

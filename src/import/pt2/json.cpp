@@ -23,7 +23,7 @@ json parse_pt2_json(const std::string& text, const std::string& what) {
   };
   json parsed = json::parse(text, watch, /*allow_exceptions=*/false);
   QUENCH_CHECK(!parsed.is_discarded(), what, " is not valid JSON");
-  QUENCH_CHECK(parsed.is_object(), what, " is no JSON object");
+  QUENCH_CHECK(parsed.is_object(), what, " is not a JSON object");
   return parsed;
 }
 
@@ -35,19 +35,19 @@ const json* find_member(const json& object, const char* key) {
 
 const json& member(const json& object, const char* key) {
   const json* found = find_member(object, key);
-  QUENCH_CHECK(found, "the program has no '", key, "' where one belongs");
+  QUENCH_CHECK(found, "the program has no '", key, "' where one is required");
   return *found;
 }
 
 const json& array_member(const json& object, const char* key) {
   const json& value = member(object, key);
-  QUENCH_CHECK(value.is_array(), "'", key, "' of the program is no list");
+  QUENCH_CHECK(value.is_array(), "'", key, "' of the program is not a list");
   return value;
 }
 
 const json& object_member(const json& object, const char* key) {
   const json& value = member(object, key);
-  QUENCH_CHECK(value.is_object(), "'", key, "' of the program is no object");
+  QUENCH_CHECK(value.is_object(), "'", key, "' of the program is not an object");
   return value;
 }
 
@@ -60,12 +60,12 @@ bool flag_member(const json& object, const char* key, bool fallback) {
 }
 
 std::string text_of(const json& value, const char* what) {
-  QUENCH_CHECK(value.is_string(), "'", what, "' of the program is no string");
+  QUENCH_CHECK(value.is_string(), "'", what, "' of the program is not a string");
   return value.get<std::string>();
 }
 
 std::int64_t integer_of(const json& value, const char* what) {
-  QUENCH_CHECK(value.is_number_integer(), "'", what, "' of the program is no integer");
+  QUENCH_CHECK(value.is_number_integer(), "'", what, "' of the program is not an integer");
   QUENCH_CHECK(!value.is_number_unsigned() || value.get<std::uint64_t>() <= static_cast<std::uint64_t>(INT64_MAX), "'",
                what, "' of the program is larger than any size");
   return value.get<std::int64_t>();
@@ -81,12 +81,12 @@ double real_of(const json& value, const char* what) {
   const std::string word = text_of(value, what);
   if (word == "Infinity") return std::numeric_limits<double>::infinity();
   if (word == "-Infinity") return -std::numeric_limits<double>::infinity();
-  QUENCH_CHECK(word == "NaN", "'", what, "' of the program is no number but '", word, "'");
+  QUENCH_CHECK(word == "NaN", "'", what, "' of the program is not a number but '", word, "'");
   return std::numeric_limits<double>::quiet_NaN();
 }
 
 std::string tag_of(const json& tagged, const char* what) {
-  QUENCH_CHECK(tagged.is_object() && tagged.size() == 1, what, " of the program does not say of which kind it is");
+  QUENCH_CHECK(tagged.is_object() && tagged.size() == 1, what, " of the program does not say what kind it is");
   return tagged.begin().key();
 }
 

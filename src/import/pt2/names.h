@@ -15,8 +15,8 @@ class Pt2Names {
  public:
   explicit Pt2Names(const Pt2Program& program);
 
-  // A call that is alone in its module is called as the module ("features.0"); a layer as the module of
-  // its weight (`owner`; "attention.out_proj"); any other as module and operator ("block.add").
+  // A call that is alone in its module is named after the module ("features.0"); a layer after the module of
+  // its weight (`owner`; "attention.out_proj"); any other after module and operator ("block.add").
   std::string name_of(const Pt2Node& node, const std::string& kind, const std::string& owner) const;
 
  private:

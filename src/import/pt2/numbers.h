@@ -8,11 +8,11 @@
 
 namespace quench {
 
-// "_operator.mul" and its like.
+// "_operator.mul" and the like.
 bool is_number_target(const std::string& target);
 
-// The result as an integer that a graph can compute, as an expression of one dim where that will do, else
-// by nodes. `dim`: what the program says of it.
+// The result as an integer that a graph can compute, as an expression of one dim if possible, else
+// by nodes. `dim`: what the program says about it.
 AtenInt compute_number(AtenCall& call, const std::string& target, const std::vector<AtenInt>& operands, const Dim& dim);
 
 }  // namespace quench

@@ -40,8 +40,8 @@ Pt2Program read_body(const json& graph);
 constexpr const char *kNoGrad = "torch.ops.higher_order.wrap_with_set_grad_enabled",
                      *kAutocast = "torch.ops.higher_order.wrap_with_autocast";
 
-// What only wraps a graph takes the graph's calls in (wrapped_graph()), so that it is not read here: reading it in both
-// places would take twice as long with every graph that lies in another.
+// A call that only wraps a graph is replaced by the graph's calls (wrapped_graph()), so it is not read here: reading it
+// in both places would double the time with every level of nesting.
 Pt2Arg read_argument(const json& argument, const std::string& target) {
   const json* body = argument.is_object() ? find_member(argument, "as_graph") : nullptr;
   if (!body) return read_pt2_argument(argument);
@@ -96,7 +96,7 @@ Pt2Input read_input(const json& input) {
     return result;
   }
   if (tag == "custom_obj")
-    fail("the program uses '", text_member(spec, "custom_obj_name"), "', an object of a class of its own (TorchBind), ",
+    fail("the program uses '", text_member(spec, "custom_obj_name"), "', an object of a custom class (TorchBind), ",
          "whose code an archive does not hold; keep what it computes out of the exported module");
   QUENCH_CHECK(tag == "user_input", "an input of the kind '", tag, "' is not supported");
   result.arg = read_pt2_item(member(spec, "arg"));
@@ -149,9 +149,9 @@ void pair_names(const std::vector<Pt2Item>& inner, const std::vector<Pt2Item>& o
                outer.size());
   for (std::size_t i = 0; i < inner.size(); ++i) {
     QUENCH_CHECK(inner[i].kind == outer[i].kind && !inner[i].text.empty(),
-                 "a graph is called with other than it takes");
+                 "a graph is called with arguments that it does not take");
     const bool fresh = names.known.emplace(inner[i].text, outer[i].text).second;
-    QUENCH_CHECK(fresh, "a graph inside that gives back what it takes is not supported");
+    QUENCH_CHECK(fresh, "a nested graph that returns its own input is not supported");
   }
 }
 
@@ -199,7 +199,7 @@ void read_graph(const json& graph, const Renaming& names, Pt2Program& program) {
   }
 }
 
-// Numbers that are drawn and not read: of layers that training drops at random.
+// Random numbers that are drawn but not read: from layers that training drops at random.
 void drop_unused_draws(Pt2Program& program) {
   std::set<std::string> used;
   for (const Pt2Item& item : program.outputs) used.insert(item.text);

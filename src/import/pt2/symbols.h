@@ -8,8 +8,8 @@
 
 namespace quench {
 
-// Numbers, symbols and their products; unknown for what a Dim cannot write (sums, quotients) or what is
-// no such expression.
+// Numbers, symbols and their products; unknown for what a Dim cannot express (sums, quotients) or what is
+// not such an expression.
 Dim dim_of_expression(const std::string& expression);
 
 }  // namespace quench

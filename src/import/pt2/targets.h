@@ -7,7 +7,7 @@
 
 namespace quench {
 
-// "torch.ops.aten.relu_.default" -> "aten::relu_"; "" for what is no operator.
+// "torch.ops.aten.relu_.default" -> "aten::relu_"; "" for what is not an operator.
 std::string kind_of_target(const std::string& target);
 
 // Checks of what the exporter already knew (assertions on sizes), which leave no trace in a graph.

@@ -15,11 +15,11 @@ const Pt2Arg& input_of(const Pt2Node& node, std::size_t index) {
 }  // namespace
 
 void Pt2Values::bind(const std::string& name, Value& value) {
-  QUENCH_CHECK(tensors_.emplace(name, &value).second, "two tensors of the name '", name, "'");
+  QUENCH_CHECK(tensors_.emplace(name, &value).second, "two tensors named '", name, "'");
 }
 
 void Pt2Values::bind(const std::string& name, const AtenInt& number) {
-  QUENCH_CHECK(numbers_.emplace(name, number).second, "two numbers of the name '", name, "'");
+  QUENCH_CHECK(numbers_.emplace(name, number).second, "two numbers named '", name, "'");
 }
 
 Value& Pt2Values::tensor(const std::string& name) const {
@@ -45,7 +45,7 @@ AtenArg Pt2Values::item_of(const Pt2Item& item) const {
       QUENCH_CHECK(at != numbers_.end(), "uses the number '", item.text, "', which nothing before it gives");
       return at->second;
     }
-    case Kind::kGraph: fail("has the graph '", item.text, "' for an argument, which is not supported");
+    case Kind::kGraph: fail("has the graph '", item.text, "' as an argument, which is not supported");
     case Kind::kOther: break;
   }
   fail("has an argument of the kind '", item.text, "', which is not supported");
@@ -65,7 +65,7 @@ AtenArg Pt2Values::list_of(const std::vector<Pt2Item>& items) const {
   }
   if (!items.empty() && integers.size() == items.size()) return integers;
   if (!items.empty() && reals.size() == items.size()) return reals;
-  QUENCH_CHECK(tensors.size() == items.size(), "has a list of other than tensors or numbers");
+  QUENCH_CHECK(tensors.size() == items.size(), "has a list of something other than tensors or numbers");
   return tensors;
 }
 
@@ -80,14 +80,14 @@ Values Pt2Values::tensors_of(const Pt2Node& node) const {
 Value& Pt2Values::tensor_input(const Pt2Node& node, std::size_t index) const {
   const AtenArg arg = argument(input_of(node, index));
   Value* const* value = std::get_if<Value*>(&arg);
-  QUENCH_CHECK(value && *value, "argument ", index, " is no tensor");
+  QUENCH_CHECK(value && *value, "argument ", index, " is not a tensor");
   return **value;
 }
 
 AtenInt Pt2Values::number_input(const Pt2Node& node, std::size_t index) const {
   const AtenArg arg = argument(input_of(node, index));
   const auto* number = std::get_if<AtenInt>(&arg);
-  QUENCH_CHECK(number, "argument ", index, " is no integer");
+  QUENCH_CHECK(number, "argument ", index, " is not an integer");
   return *number;
 }
 

@@ -1,4 +1,4 @@
-// What the names of a torch.export program stand for while its graph is made.
+// What the names of a torch.export program stand for while its graph is built.
 #pragma once
 
 #include <map>

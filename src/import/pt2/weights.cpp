@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// A tensor with strides of 0 is larger than its bytes: so much may all of them together be.
+// A tensor with strides of 0 is larger than its bytes: this bounds the total of all tensors.
 constexpr std::uint64_t kMaxExpansion = 256ULL << 20U;
 
 std::vector<std::int64_t> fixed_sizes(const json& meta, const char* key) {
@@ -48,7 +48,7 @@ Pt2Weights::Entries Pt2Weights::read_entries(const std::string& folder, const st
   const std::string path = folder + config;
   if (!archive_.has(path)) {
     QUENCH_CHECK(!archive_.has(folder + archive_.model() + ".pt"), "'", folder, archive_.model(),
-                 ".pt' is pickled, as torch before 2.9 did it; export the model again");
+                 ".pt' is pickled, as torch before 2.9 did; export the model again");
     return entries;
   }
   const json parsed = parse_pt2_json(archive_.text(path), path);
@@ -61,7 +61,7 @@ Pt2Weights::Entries Pt2Weights::read_entries(const std::string& folder, const st
                    entry.member = folder + text_member(payload, "path_name");
                    const json* meta = find_member(payload, "tensor_meta");
                    if (flag_member(payload, "use_pickle", false)) entry.unreadable = "is pickled";
-                   if (!meta) entry.unreadable = "is no tensor";
+                   if (!meta) entry.unreadable = "is not a tensor";
                    if (!entry.unreadable.empty()) return;
                    const TypeInfo type = read_pt2_type(*meta);
                    entry.dtype = type.dtype;
@@ -98,7 +98,7 @@ const at::Tensor& Pt2Weights::bytes_of(const std::string& member) {
   if (!bytes) {
     const std::uint64_t size = archive_.size(member);
     read_ += size;
-    QUENCH_CHECK(read_ <= archive_.file_size(), "the members of the archive lie on one another: '", member, "'");
+    QUENCH_CHECK(read_ <= archive_.file_size(), "the members of the archive overlap: '", member, "'");
     at::Tensor data = at::empty({static_cast<std::int64_t>(size)}, at::kByte);
     archive_.read(member, data.data_ptr(), size);
     bytes = std::make_unique<at::Tensor>(data);

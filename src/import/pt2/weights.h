@@ -48,7 +48,7 @@ class Pt2Weights {
   Entries weights_, constants_;
   std::map<std::string, std::unique_ptr<at::Tensor>> bytes_;
   std::uint64_t read_ = 0;    // bytes of members
-  std::uint64_t copied_ = 0;  // bytes of tensors that had to be laid out anew
+  std::uint64_t copied_ = 0;  // bytes of tensors that had to be laid out again
 };
 
 }  // namespace quench

@@ -33,7 +33,7 @@ void check_is_zip(const std::string& path) {
 
 bool is_program(const std::string& record) { return record.starts_with("code/") && record.ends_with(".py"); }
 
-// Before LibTorch opens it: its reader allocates what the archive claims.
+// Before LibTorch opens it: LibTorch's reader allocates what the archive claims.
 void check_size(const std::string& path) {
   const ZipArchive archive(path);
   QUENCH_CHECK(archive.unpacked_size() <= archive.file_size() + kUnpackedBeyondFile, "the file unpacks into ",
@@ -66,10 +66,10 @@ void check_bounds(Reader& reader, const std::vector<std::string>& records) {
 void check_plain_tensors(Reader& reader, const std::vector<std::string>& records) {
   for (const std::string& record : records) {
     QUENCH_CHECK(!is_pickle(record) || !contains(reader, record, "_rebuild_sparse"), "'", record,
-                 "' inside the file holds a sparse tensor; such are not read");
+                 "' inside the file holds a sparse tensor and cannot be read");
   }
   QUENCH_CHECK(!reader.hasRecord("byteorder") || contains(reader, "byteorder", "little"),
-               "the byte order of the file is not little-endian; such are not read");
+               "the file is not little-endian and cannot be read");
 }
 
 // Both would run while the file is loaded, before anyone has looked at what they do.
@@ -79,7 +79,7 @@ void check_runs_nothing(Reader& reader, const std::vector<std::string>& records)
                  "' inside the file has a __setstate__, which would run while the file is loaded; modules that pack "
                  "their weights (PyTorch's quantized ones) are not read: save the float model");
     QUENCH_CHECK(!is_pickle(record) || !contains(reader, record, "torch.classes"), "'", record,
-                 "' inside the file holds an object of a C++ class (torch.classes); such are not read");
+                 "' inside the file holds an object of a C++ class (torch.classes) and cannot be read");
   }
 }
 

@@ -25,7 +25,7 @@ using Leaves = std::vector<Leaf>;
 
 bool is_number(const c10::IValue& value) { return value.isInt() || value.isDouble() || value.isBool(); }
 bool is_tensor(const c10::IValue& value) { return value.isTensor() && value.toTensor().defined(); }
-// What TorchScript gives to a variable that is set on one side only, and is never read from the other.
+// What TorchScript assigns to a variable that is set on one side only and never read after the other.
 bool is_unset(const c10::IValue& value) { return value.tagKind() == "Uninitialized"; }
 
 void add_leaves(const c10::IValue& value, Leaves& leaves) {
@@ -61,7 +61,7 @@ Stack with_leaves(const Stack& shapes, const Leaves& leaves) {
   return result;
 }
 
-// What is not set, in the form of what stands on the other side: tuples are joined element by element.
+// An unset value takes the form of the value on the other side: tuples are joined element by element.
 c10::IValue in_form_of(const c10::IValue& value, const c10::IValue& other) {
   if (!other.isTuple() || !(value.isTuple() || is_unset(value))) return value;
   const auto& others = other.toTupleRef().elements();
@@ -89,8 +89,8 @@ bool same(const c10::IValue& a, const c10::IValue& b) {
 void check_alike(const jit::Node& node, const at::Tensor& a, const at::Tensor& b) {
   const bool loop = node.kind() == c10::prim::Loop;
   QUENCH_CHECK(a.scalar_type() == b.scalar_type() && a.sizes() == b.sizes(),
-               loop ? "a loop that hangs on data changes the shape or type of a tensor: "
-                    : "the sides of a branch that hangs on data give tensors of different shapes or types: ",
+               loop ? "a loop that depends on data changes the shape or type of a tensor: "
+                    : "the sides of a branch that depends on data give tensors of different shapes or types: ",
                a.toString(), a.sizes(), " and ", b.toString(), b.sizes(), place_in_source(node));
 }
 
@@ -113,7 +113,7 @@ jit::Node& new_node(c10::Symbol kind, const std::vector<jit::Value*>& inputs) {
   return *node;
 }
 
-// What is recorded while it lives goes to the end of the block, and is known in it alone.
+// What is recorded while it lives goes to the end of the block, and is known only there.
 class InBlock {
  public:
   explicit InBlock(jit::Block& block) : at_(&block) {}
@@ -143,9 +143,9 @@ Leaf merge(const jit::Node& node, jit::Node& branch, const Leaf& yes, const Leaf
   if (is_unset(no.value) && !is_tensor(yes.value)) return {yes.value};
   if (same(yes.value, no.value) || (yes.recorded && yes.recorded == no.recorded)) return {yes.value};
   const auto joins = [](const c10::IValue& value) { return is_tensor(value) || is_number(value) || is_unset(value); };
-  QUENCH_CHECK(joins(yes.value) && joins(no.value), "the sides of a branch that hangs on data give a ",
+  QUENCH_CHECK(joins(yes.value) && joins(no.value), "the sides of a branch that depends on data give a ",
                yes.value.tagKind(), " and a ", no.value.tagKind(),
-               "; tensors, numbers, tuples of them or the very same thing are wanted", place_in_source(node));
+               "; expected tensors, numbers, tuples of them or the very same object", place_in_source(node));
   const c10::IValue &left = is_unset(yes.value) ? no.value : yes.value,
                     &right = is_unset(no.value) ? yes.value : no.value;
   const at::Tensor a = tensor_of(left), b = tensor_of(right);
@@ -186,7 +186,7 @@ bool truth_of(const at::Tensor& condition) {
   return condition.item().toBool();
 }
 
-// One try of a loop, with `states` (all of its leaves) before the first turn.
+// One attempt at a loop, with `states` (all of its leaves) before the first turn.
 struct Turn {
   Leaves states, after;
   Stack results;
@@ -222,10 +222,10 @@ Turn record_turn(const jit::Node& node, const Stack& inputs, const Leaves& state
   return turn;
 }
 
-// States that a turn changes must be tensors from the start: numbers become some, what is not set yet zeros. True where
+// States that a turn changes must be tensors from the start: numbers become tensors, what is not yet set zeros. True if
 // one did.
 bool carry_changed(const jit::Node& node, Leaves& states, const Leaves& after) {
-  QUENCH_CHECK(states.size() == after.size(), "a loop that hangs on data changes what one of its variables is made of",
+  QUENCH_CHECK(states.size() == after.size(), "a loop that depends on data changes the parts of one of its variables",
                place_in_source(node));
   bool changed = false;
   for (std::size_t i = 0; i < states.size(); ++i) {
@@ -233,8 +233,8 @@ bool carry_changed(const jit::Node& node, Leaves& states, const Leaves& after) {
     if (state.recorded || is_unset(after[i].value) || same(state.value, after[i].value)) continue;
     const bool starts = is_number(state.value) || is_unset(state.value);
     QUENCH_CHECK(starts && (is_tensor(after[i].value) || is_number(after[i].value)),
-                 "a loop that hangs on data makes a ", after[i].value.tagKind(), " of a ", state.value.tagKind(),
-                 "; tensors and numbers are wanted", place_in_source(node));
+                 "a loop that depends on data makes a ", after[i].value.tagKind(), " of a ", state.value.tagKind(),
+                 "; expected tensors or numbers", place_in_source(node));
     const at::Tensor like = tensor_of(after[i].value);
     state.value = is_unset(state.value) ? at::zeros(like.sizes(), like.scalar_type()) : number_tensor(state.value);
     state.recorded = jit::tracer::getValueTrace(state.value);
@@ -272,7 +272,7 @@ std::vector<c10::IValue> record_if(const jit::Node& node, const at::Tensor& cond
     return run(*node.blocks()[sides[0] ? 0 : 1], {}, BlockRun::kPlain);
   }
   const Leaves yes = sides[0]->in_form_of(sides[1]->results), no = sides[1]->in_form_of(sides[0]->results);
-  QUENCH_CHECK(yes.size() == no.size(), "the sides of a branch that hangs on data give results of different forms",
+  QUENCH_CHECK(yes.size() == no.size(), "the sides of a branch that depends on data give results of different forms",
                place_in_source(node));
   const bool taken = truth_of(condition);
   Leaves results;

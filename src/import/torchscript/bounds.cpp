@@ -42,7 +42,7 @@ class PickleBounds {
       const char opcode = pickle_[at_++];
       const std::optional<Shape> shape = shape_of(opcode);
       QUENCH_CHECK(shape, "opcode ", int{static_cast<unsigned char>(opcode)}, " at byte ", at_ - 1,
-                   " of a pickle is none that torch.jit.save writes");
+                   " of a pickle is not one that torch.jit.save writes");
       const std::uint64_t number = take(shape->fixed + shape->length);
       if (shape->length > 0) skip(number);
       for (unsigned i = 0; i < shape->lines; ++i) skip_line();
@@ -64,8 +64,8 @@ class PickleBounds {
     return number;
   }
   void skip(std::uint64_t count) {
-    QUENCH_CHECK(count <= pickle_.size() - at_, "a pickle ends too early: ", count, " bytes wanted at byte ", at_, ", ",
-                 pickle_.size() - at_, " left");
+    QUENCH_CHECK(count <= pickle_.size() - at_, "a pickle ends too early: ", count, " bytes expected at byte ", at_,
+                 ", ", pickle_.size() - at_, " left");
     at_ += count;
   }
   void skip_line() {
@@ -78,7 +78,7 @@ class PickleBounds {
   std::size_t at_ = 0;
 };
 
-constexpr int kDeepest = 200;        // brackets, signs and blocks in each other
+constexpr int kDeepest = 200;        // nesting of brackets, signs and blocks
 constexpr int kLongestChain = 1000;  // operators in one statement: a + b + c is a tree as deep as it is long
 
 // One pass over the characters of a program; strings are not told from code, so one full of brackets is refused too.

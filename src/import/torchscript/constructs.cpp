@@ -28,7 +28,7 @@ Stack tuple(const jit::Node& node, const Stack& in) {
 Stack elements_of(const jit::Node&, const Stack& in) { return in.at(0).toTupleRef().elements().vec(); }
 
 void check_plain(const jit::Node& node, const c10::IValue& value, const c10::Type& type) {
-  QUENCH_CHECK(!is_data_number(value, type), "a number that hangs on data goes into a list or dict",
+  QUENCH_CHECK(!is_data_number(value, type), "a number that depends on data goes into a list or dict",
                place_in_source(node));
 }
 

@@ -1,4 +1,4 @@
-// The nodes of a TorchScript program that are no operators: tuples, lists, dicts, objects and their attributes, raise.
+// The nodes of a TorchScript program that are not operators: tuples, lists, dicts, objects and their attributes, raise.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ struct Node;
 
 namespace quench {
 
-// Replaces the node's inputs on the stack by its results; false where the node is an operator.
+// Replaces the node's inputs on the stack by its results; false if the node is an operator.
 bool run_construct(const torch::jit::Node& node, std::vector<c10::IValue>& stack);
 
 }  // namespace quench

@@ -24,7 +24,7 @@ namespace {
 namespace jit = torch::jit;
 using Stack = std::vector<c10::IValue>;
 
-// Programs of real networks take some thousands.
+// Programs of real networks take a few thousand.
 constexpr std::int64_t kMaxSteps = 1'000'000;
 constexpr std::int64_t kTensorSteps = 20;  // that an operator on tensors counts for
 
@@ -40,7 +40,7 @@ void add_reads(const jit::Node& node, std::vector<const jit::Value*>& reads) {
   }
 }
 
-// After which node each value of the block (and of those inside) is read no more: tensors must not outlive that.
+// The node after which each value of the block (and of nested ones) is no longer read: tensors must not outlive it.
 void find_last_uses(const jit::Block& block, LastUses& last) {
   std::unordered_set<const jit::Value*> seen(block.outputs().begin(), block.outputs().end());
   for (const jit::Node* node : block.nodes().reverse()) {
@@ -52,7 +52,7 @@ void find_last_uses(const jit::Block& block, LastUses& last) {
   }
 }
 
-// Of a block that is being recorded: what was made in it, which it alone may change, and tensors as they were before
+// For a block that is being recorded: what was made in it, which only it may change, and tensors as they were before
 // it wrote into them.
 struct RecordedBlock {
   c10::IValue::HashAliasedIValues made;
@@ -141,9 +141,9 @@ class Interpreter {
   void count_step(const jit::Node& node) {
     const bool tensor = !node.outputs().empty() && node.outputs()[0]->type()->kind() == c10::TypeKind::TensorType;
     steps_ += tensor ? kTensorSteps : 1;
-    QUENCH_CHECK(steps_ <= kMaxSteps, "the program has not come to its end after ", kMaxSteps,
-                 " steps (an operator on ", "tensors counts as ", kTensorSteps,
-                 "): it never ends, or its loops turn too often", place_in_source(node));
+    QUENCH_CHECK(steps_ <= kMaxSteps, "the program has not finished after ", kMaxSteps, " steps (an operator on ",
+                 "tensors counts as ", kTensorSteps, "): it never ends, or its loops run too often",
+                 place_in_source(node));
   }
 
   // No program reads a variable that was not set: this side of a branch, which is recorded whatever the data are, is
@@ -187,7 +187,7 @@ class Interpreter {
   }
 
   void run_operator(const jit::Node& node, Stack& stack) {
-    if (node.maybeOperator()) check_set(node, stack);  // not for those that tuples and such are made of
+    if (node.maybeOperator()) check_set(node, stack);  // not for those that make up tuples and such
     const std::vector<at::Tensor> written = prepare_writes(node, stack);
     if (run_construct(node, stack)) {
       note_made(node, stack);
@@ -219,7 +219,7 @@ class Interpreter {
                    " elements; at most ", kLargestTensor, " are allowed", place_in_source(node));
   }
 
-  // What sizes decide: noted, to be compared with the other traces; recorded where it was found to hang on them.
+  // What sizes decide: noted, to be compared with the other traces; recorded if it was found to depend on them.
   void look_at_sizes(const jit::Node& node, Stack& stack) {
     const std::optional<SeenNumber> seen = seen_by(node, stack);
     if (!seen) return;
@@ -260,12 +260,12 @@ class Interpreter {
     return written;
   }
 
-  // Numbers read from tensors that hang on no data are known; not when something that does was written into them.
+  // Numbers read from tensors that do not depend on data are known, unless something that does was written into them.
   void check_read(const jit::Node& node, const Stack& stack) const {
     if (!reads_number(node) && node.kind() != c10::aten::equal) return;
     for (const c10::IValue& read : stack)
       QUENCH_CHECK(!written_.hides_data(read),
-                   "a number is read from a tensor that was changed, by what hangs on data, through a view or in a "
+                   "a number is read from a tensor that was changed, depending on data, through a view or in a "
                    "branch or loop; make the change out of place",
                    place_in_source(node));
   }

@@ -14,7 +14,7 @@ constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
 thread_local std::size_t left = kUnlimited;
 
-// LibTorch's own, with a look at the size first. Memory is freed by the one that gave it.
+// LibTorch's own, with a check of the size first. Memory is freed by the allocator that gave it.
 class Limiter : public c10::Allocator {
  public:
   explicit Limiter(c10::Allocator& own) : own_(own) {}

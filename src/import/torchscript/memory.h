@@ -6,8 +6,7 @@
 namespace quench {
 
 // While it lives, tensors that this thread makes on the CPU are limited: each to 4 GB (2^30 floats, the largest input
-// at the largest batch of a trace), all of them, one after another, to 64 GB. What is more gets an Error in place of
-// memory.
+// at the largest batch of a trace), all of them, one after another, to 64 GB. Beyond that an Error is thrown.
 class LimitedMemory {
  public:
   LimitedMemory();

@@ -112,7 +112,7 @@ bool has_data_number(const jit::Node& node, const Stack& stack) {
 at::Tensor computed(const jit::Node& node, const Stack& stack, NumberOp op) {
   const std::string kind = node.kind().toQualString();
   QUENCH_CHECK(kind != "aten::__range_length" || (stack[2].isInt() && stack[2].toInt() > 0),
-               "a range that hangs on data has a step that is not a number above 0", place_in_source(node));
+               "a range that depends on data has a step that is not a number above 0", place_in_source(node));
   Tensors operands;
   at::ScalarType common = at::kBool;
   for (const c10::IValue& one : stack) {
@@ -123,7 +123,7 @@ at::Tensor computed(const jit::Node& node, const Stack& stack, NumberOp op) {
   if (wanted == at::kDouble) common = at::kDouble;  // 1 / 2 is 0.5
   const bool logical = kind == "aten::__and__" || kind == "aten::__or__" || kind == "aten::__xor__";
   QUENCH_CHECK(!logical || wanted == at::kBool, "'", kind,
-               "' on the bits of a number that hangs on data is not supported", place_in_source(node));
+               "' on the bits of a number that depends on data is not supported", place_in_source(node));
   for (at::Tensor& operand : operands) operand = as_type(operand, common);
   const at::Tensor result = op(operands);
   return as_type(result, wanted.value_or(class_of(result.scalar_type())));
@@ -142,7 +142,7 @@ bool run_equal(Stack& stack) {
   return true;
 }
 
-// A tensor made of a number.
+// A tensor made from a number.
 bool run_tensor(const jit::Node& node, Stack& stack) {
   at::Tensor number = number_tensor(stack.at(0));
   if (node.kind() == c10::prim::NumToTensor) {
@@ -162,7 +162,7 @@ c10::IValue plain_number(const at::Tensor& held) {
   return held.scalar_type() == at::kLong ? c10::IValue(number.toLong()) : c10::IValue(number.toDouble());
 }
 
-// Texts go into errors and warnings, which are left out.
+// Strings go into errors and warnings, which are left out.
 bool only_for_messages(const jit::Node& node) {
   static const std::set<std::string> kKinds = {"aten::format", "aten::str", "aten::percentFormat"};
   static const std::set<std::string> kMessages = {"prim::RaiseException", "aten::warn", "prim::Print", "aten::format",
@@ -181,7 +181,7 @@ bool may_hang_on_data(const jit::Node& node, const c10::Argument& argument) {
   return type.kind() == c10::TypeKind::OptionalType && type.containedTypes().at(0)->kind() == c10::TypeKind::NumberType;
 }
 
-// The tracer takes an argument from there in place of the number, whose type the operator's schema wants.
+// The tracer takes an argument from there instead of the number, whose type the operator's schema requires.
 HandedOver stash(const c10::Argument& argument, const at::Tensor& number) {
   jit::Graph& graph = *jit::tracer::getTracingState()->graph;
   const bool whole = argument.type()->kind() == c10::TypeKind::IntType;
@@ -209,7 +209,7 @@ bool is_data_number(const c10::IValue& value, const c10::Type& type) {
 
 at::Tensor number_tensor(const c10::IValue& number) {
   if (number.isTensor()) return number.toTensor();
-  if (number.isBool()) return at::scalar_tensor(number.toBool() ? 1 : 0, at::kBool);  // LibTorch's schema wants numbers
+  if (number.isBool()) return at::scalar_tensor(number.toBool() ? 1 : 0, at::kBool);  // its schema requires numbers
   const at::Scalar scalar = number.toScalar();
   return at::scalar_tensor(scalar, class_of(scalar.type()));
 }
@@ -248,7 +248,7 @@ std::vector<HandedOver> hand_over_numbers(const jit::Node& node, Stack& stack) {
     if (!is_data_number(stack[i], *node.input(i)->type())) continue;
     const c10::Argument* argument = schema && i < schema->arguments().size() ? &schema->arguments()[i] : nullptr;
     QUENCH_CHECK(as_text || (argument && may_hang_on_data(node, *argument)), "'", kind,
-                 "' takes a number that hangs on data", argument ? " as '" + argument->name() + "'" : "",
+                 "' takes a number that depends on data", argument ? " as '" + argument->name() + "'" : "",
                  "; it must be the same for every input", place_in_source(node));
     if (!as_text) {
       numbers.push_back(stash(*argument, stack[i].toTensor()));
@@ -265,7 +265,7 @@ void check_taken(const jit::Node& node, const std::vector<HandedOver>& numbers) 
     jit::Node* taker = jit::tracer::getTracingState()->graph->create(c10::prim::Constant, 0);
     jit::tracer::addInputs(taker, number.argument.c_str(), std::int64_t{0});
     taker->destroy();
-    fail("'", node.kind().toQualString(), "' takes a number that hangs on data as '", number.argument,
+    fail("'", node.kind().toQualString(), "' takes a number that depends on data as '", number.argument,
          "', which cannot be recorded", place_in_source(node));
   }
 }

@@ -1,5 +1,5 @@
-// Numbers of a TorchScript program (int, float, bool) that hang on data. While a trace is recorded such a number is
-// held as a recorded tensor without dims (int64, double, bool) in the place of the number: a value of a number's static
+// Numbers of a TorchScript program (int, float, bool) that depend on data. While a trace is recorded such a number is
+// held as a recorded tensor without dims (int64, double, bool) instead of the number: a value of a number's static
 // type that holds a tensor. Arithmetic on them is recorded as operators on those tensors.
 #pragma once
 
@@ -33,8 +33,8 @@ bool reads_number(const torch::jit::Node& node);
 bool run_data_numbers(const torch::jit::Node& node, std::vector<c10::IValue>& stack);
 
 // For any other operator: numbers on the stack become plain ones, as they are in this run, and the operator that is run
-// next is recorded with their tensors as arguments. Throws where an argument must be the same for every input (a size,
-// an axis); check_taken does, once it has run, where it cannot be recorded so.
+// next is recorded with their tensors as arguments. Throws if an argument must be the same for every input (a size,
+// an axis); check_taken does, once it has run, if it cannot be recorded this way.
 struct HandedOver {
   std::string argument;
   torch::jit::Value* value;

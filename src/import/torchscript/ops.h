@@ -7,7 +7,7 @@ struct Graph;
 
 namespace quench {
 
-// Before calls are inlined, which may make a small file a program without end.
+// Before calls are inlined, which may turn a small file into an endless program.
 void check_inlined_size(const torch::jit::Graph& graph);
 
 // `graph` is inlined. Throws, naming the operator, for one of another library, for one that touches files, and for

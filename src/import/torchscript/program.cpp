@@ -32,21 +32,21 @@ void flatten(const c10::IValue& value, ScriptResults& results) {
   } else if (value.isGenericDict()) {
     for (const auto& entry : value.toGenericDict()) {
       QUENCH_CHECK(entry.key().isString() && entry.value().isTensor(),
-                   "the program returns a dict of other things than tensors by name");
+                   "the program returns a dict with entries other than tensors by name");
       results.names.push_back(entry.key().toStringRef());
       flatten(entry.value(), results);
     }
   } else {
-    QUENCH_CHECK(value.isNone(), "the program returns a ", value.tagKind(), "; tensors are wanted");
+    QUENCH_CHECK(value.isNone(), "the program returns a ", value.tagKind(), "; expected tensors");
   }
 }
 
-// Numbers are no results, whether or not they hang on data.
+// Numbers are not results, whether or not they depend on data.
 void check_result_type(const c10::Type& type) {
   const auto kind = type.kind();
   QUENCH_CHECK(kind != c10::TypeKind::IntType && kind != c10::TypeKind::FloatType && kind != c10::TypeKind::BoolType &&
                    kind != c10::TypeKind::NumberType,
-               "the program returns a number (", type.str(), "); tensors are wanted");
+               "the program returns a number (", type.str(), "); expected tensors");
   for (const c10::TypePtr& part : type.containedTypes()) check_result_type(*part);
 }
 
@@ -133,7 +133,7 @@ std::vector<std::string> ScriptProgram::input_names(std::size_t count) const {
     if (names.size() == count && arguments[i].default_value()) break;
     const c10::TypePtr type = arguments[i].type();
     QUENCH_CHECK(c10::TensorType::get()->isSubtypeOf(*type), "the argument '", arguments[i].name(),
-                 "' of the program is a ", type->str(), "; tensors alone are supported");
+                 "' of the program is a ", type->str(), "; only tensors are supported");
     names.push_back(arguments[i].name());
   }
   return names;

@@ -16,7 +16,7 @@ struct Module;
 
 namespace quench {
 
-// What LibTorch throws over a file is the file's fault, std::out_of_range included.
+// What LibTorch throws while reading a file is the file's fault, std::out_of_range included.
 template <typename Body>
 auto in_libtorch(const char* what, Body&& body) -> decltype(body()) {
   try {
@@ -46,9 +46,9 @@ class ScriptProgram {
   // Names of the tensors that forward takes; those that may be left out come last, and are where `count` ends.
   std::vector<std::string> input_names(std::size_t count) const;
 
-  // For another try at a graph: what stays in the trace from now on, seen in the traces since forget_runs. False where
-  // there is nothing. Loops that did not turn equally often, as loops; comparisons of numbers that were not the same,
-  // with the branches that hang on them; of those that came out alike in all traces only such as would not for some
+  // For another attempt at a graph: what stays in the trace from now on, seen in the traces since forget_runs. False if
+  // there is nothing. Loops whose turn counts differed, as loops; comparisons of numbers that were not the same, with
+  // the branches that depend on them; of those with equal results in all traces only those that would differ for some
   // other size of the dim that changes: it was `size`, twice and three times that.
   bool keep_varying_loops();
   bool keep_varying_comparisons();

@@ -1,5 +1,5 @@
 // What a TorchScript program decides by the sizes of its inputs. Traces of several batch sizes show numbers that
-// differ; what comes out alike in all of them may still be otherwise for a batch that none had.
+// differ; what is equal in all of them may still differ for a batch that none had.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ using ScriptNodes = std::set<const torch::jit::Node*>;
 
 bool is_comparison(const torch::jit::Node& node);
 
-// Of a node that runs on numbers; nothing where it is none of these, or its numbers hang on data.
+// Of a node that runs on numbers; nothing if it is none of these, or its numbers depend on data.
 std::optional<SeenNumber> seen_by(const torch::jit::Node& node, const std::vector<c10::IValue>& stack);
 
 // `seen`: at a batch of `size`, twice and three times that. Whether the node does, for some size from 1 on, what these

@@ -1,5 +1,5 @@
-// What LibTorch believes of a TorchScript file: it takes sizes, strides and the bytes of a storage as the pickle says
-// them, whatever there is in the archive.
+// What LibTorch takes on trust from a TorchScript file: sizes, strides and the bytes of a storage as the pickle gives
+// them, whatever the archive holds.
 #pragma once
 
 namespace torch::jit {

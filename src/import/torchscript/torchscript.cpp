@@ -1,8 +1,8 @@
 // import_torchscript: a file of torch.jit.save (scripted or traced) -> Graph. The program is loaded, looked through,
-// and then traced anew as a module would be (quench/torch.h): on inputs of several batch sizes, with the table of
+// and then traced again as a module would be (quench/torch.h): on inputs of several batch sizes, with the table of
 // aten.h behind it and the result compared with the program's own. An interpreter of ours runs it for that
-// (torchscript_interpreter.h): loops and branches that hang on settings are thereby resolved; those that hang on data,
-// and loops that hang on the batch size, become Loop and If.
+// (torchscript_interpreter.h): loops and branches that depend on settings are thereby resolved; those that depend on
+// data, and loops that depend on the batch size, become Loop and If.
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <caffe2/serialize/inline_container.h>
@@ -36,7 +36,7 @@ class ScriptState : public torch::nn::Module {
   }
 };
 
-// Types of the inputs that a file was traced with, which PyTorch 2 keeps in it (without their elements); none where it
+// Types of the inputs that a file was traced with, which PyTorch 2 keeps in it (without their elements); none if it
 // keeps none.
 std::vector<TypeInfo> types_in_file(const std::string& path) {
   caffe2::serialize::PyTorchStreamReader reader(path);
@@ -62,7 +62,7 @@ at::Tensor example_of(const TypeInfo& type) {
   std::int64_t elements = 1;
   for (const Dim& dim : type.dims.value_or(Dims{})) {
     QUENCH_CHECK(dim.is_number() && dim.number() > 0 && dim.number() <= kLargestInput / elements,
-                 "an input of the shape ", text_of(*type.dims), ": numbers above 0 are wanted, and a product up to ",
+                 "an input of the shape ", text_of(*type.dims), ": expected numbers above 0 with a product of at most ",
                  kLargestInput);
     sizes.push_back(dim.number());
     elements *= dim.number();
@@ -79,7 +79,7 @@ std::vector<at::Tensor> examples_for(const std::string& path, const std::vector<
       given.empty() ? in_libtorch("LibTorch cannot read the traced inputs", [&] { return types_in_file(path); })
                     : given;
   QUENCH_CHECK(!types.empty(),
-               "the file does not say the shape of its inputs; give it, one for each input: --input-shape 1,3,224,224 "
+               "the file does not give the shapes of its inputs; give one for each input: --input-shape 1,3,224,224 "
                "(ImportOptions::inputs in C++)");
   std::vector<at::Tensor> examples;
   for (const TypeInfo& type : types) examples.push_back(example_of(type));
@@ -87,7 +87,7 @@ std::vector<at::Tensor> examples_for(const std::string& path, const std::vector<
 }
 
 Graph trace_program(const std::string& path, const ImportOptions& options) {
-  in_libtorch("this zip archive is none of torch.jit.save", [&] { check_torchscript_archive(path); });
+  in_libtorch("this zip archive is not from torch.jit.save", [&] { check_torchscript_archive(path); });
   ScriptProgram program(path);
   const std::vector<at::Tensor> examples = examples_for(path, options.inputs);
   ModuleImportOptions import;

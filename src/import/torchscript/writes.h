@@ -1,4 +1,4 @@
-// Writes that the trace of a tensor does not tell of: made through another tensor that shares its memory.
+// Writes that the trace of a tensor does not show: made through another tensor that shares its memory.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ struct IValue;
 
 namespace quench {
 
-// Memory that was written to in a way that hangs on data.
+// Memory that was written to in a way that depends on data.
 class WrittenMemory {
  public:
   WrittenMemory();
@@ -21,7 +21,7 @@ class WrittenMemory {
   void add(const at::Tensor& tensor);
   void add_all(const std::vector<c10::IValue>& values);
 
-  // Whether the elements of a tensor, or of one of a list, hang on data though the trace does not say so.
+  // Whether the elements of a tensor, or of one of a list, depend on data though the trace does not say so.
   bool hides_data(const c10::IValue& value) const;
 
  private:

@@ -21,7 +21,7 @@ AliasCheck::AliasCheck(const Trace& trace) : trace_(trace), roots_(trace.values.
   find_roots(0, trace.nodes.size());
 }
 
-// Of the kinds that may give a view (to, contiguous) none does that changes the element type.
+// Of the kinds that may give a view (to, contiguous), those that change the element type never do.
 bool AliasCheck::may_share(const TraceNode& node) const {
   if (is_in_place_kind(node.kind)) return true;
   if (!is_view_kind(node.kind) || node.outputs.empty()) return false;
@@ -47,7 +47,7 @@ void AliasCheck::find_roots(std::size_t begin, std::size_t end) {
   }
 }
 
-// A state is what it was before the loop, or what a turn has made of it or of another.
+// A state is what it was before the loop, or what a turn has made from it or another.
 void AliasCheck::find_roots_of_loop(const TraceNode& loop) {
   const TraceBlock& body = loop.blocks[0];
   for (bool grown = true; grown;) {

@@ -1,4 +1,4 @@
-// check_alike: two traces of one module may differ in sizes and numbers alone.
+// check_alike: two traces of one module may differ only in sizes and numbers.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -29,10 +29,10 @@ void check_alike(const Trace& a, const Trace& b, const std::string& what) {
       alike = left.kind == right.kind && left.inputs == right.inputs && left.outputs == right.outputs &&
               left.constant.index() == right.constant.index() && same_blocks(left, right);
     }
-    QUENCH_CHECK(alike, "the module runs other operators for ", what, ": ", kind_at(b, i), " instead of ",
+    QUENCH_CHECK(alike, "the module runs different operators for ", what, ": ", kind_at(b, i), " instead of ",
                  kind_at(a, i), "; control flow that depends on sizes or data cannot be traced");
   }
-  QUENCH_CHECK(a.outputs == b.outputs, "the module returns other results for ", what);
+  QUENCH_CHECK(a.outputs == b.outputs, "the module returns different results for ", what);
 }
 
 }  // namespace quench

@@ -59,7 +59,7 @@ AtenArg TraceArguments::integer_argument(TraceScope& scope, std::size_t constant
   return *explained;
 }
 
-// A tensor that is no input: the module's own (known by its data), or one made outside of the trace.
+// A tensor that is not an input: the module's own (known by its data), or one made outside the trace.
 AtenArg TraceArguments::constant_tensor(TraceScope& scope, const TensorAttr& attr, std::size_t constant) const {
   const at::Tensor& tensor = *attr.tensor;
   for (std::size_t i = 0; i < record_.state.size(); ++i) {

@@ -190,7 +190,7 @@ class GraphMaker {
     aliases_.check_reads({number}, "a branch or loop");
     const AtenArg arg = argument(number, at);
     Value* const* value = std::get_if<Value*>(&arg);
-    QUENCH_CHECK(value && *value, "a branch or loop takes what is no tensor of the graph");
+    QUENCH_CHECK(value && *value, "a branch or loop takes something that is not a tensor of the graph");
     return *value;
   }
 
@@ -266,7 +266,7 @@ class GraphMaker {
     aliases_.check_reads({number}, "a result");
     const AtenArg result = argument(number, first_.nodes.empty() ? 0 : first_.nodes.size() - 1);
     Value* const* value = std::get_if<Value*>(&result);
-    QUENCH_CHECK(value && *value, "an output of the module is no tensor that the graph makes");
+    QUENCH_CHECK(value && *value, "an output of the module is not a tensor that the graph makes");
     add_graph_output(graph(), **value);
   }
 

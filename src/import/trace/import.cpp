@@ -48,8 +48,8 @@ void name_outputs(Graph& graph, const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size(); ++i) graph.rename(*graph.outputs()[i], names[i]);
 }
 
-// Every node rounds once or a few times, relative to values of the result's size: so many units in the
-// last place may the two differ.
+// Every node rounds once or a few times, relative to values of the result's size: the two may differ by
+// this many units in the last place.
 double tolerance_of(const Graph& graph, const at::Tensor& expected) {
   if (!expected.is_floating_point() || expected.numel() == 0) return 0.0;
   const at::Tensor finite = at::nan_to_num(expected.to(at::kDouble), 0.0, 0.0, 0.0).abs();
@@ -92,8 +92,8 @@ void check_results(Executor& executor, const std::vector<at::Tensor>& given, con
   }
 }
 
-// No trace was that small: what the module decides by a size may be otherwise here. It need not run so, and dims of 1
-// that x.squeeze() takes away with the others are there in the graph.
+// No trace was that small: what the module decides by a size may differ here. It need not run at all, and dims of 1
+// that x.squeeze() removes along with the others are still there in the graph.
 void check_smallest(Executor& executor, const ModuleForward& forward, const std::vector<at::Tensor>& given) {
   std::vector<at::Tensor> expected;
   try {
@@ -112,7 +112,7 @@ void check_against_module(const Graph& graph, const ModuleForward& forward, cons
   Executor executor(graph, options);
   for (const bool mirrored : {false, true}) {
     const std::vector<at::Tensor> given = inputs.random(ModuleInputs::kTraces, mirrored);
-    // The module first: what comes to an end there does so in the graph. It may write into its inputs.
+    // The module first: what terminates there does so in the graph. It may write into its inputs.
     const std::vector<at::Tensor> expected = forward(copies_of(given));
     check_results(executor, given, expected, /*elements=*/false);
   }

@@ -20,7 +20,7 @@ class LayerNames {
     std::string layer;  // that its results belong to
   };
   Name name_call(const std::string& kind, const Values& inputs, bool is_layer) const;
-  // The module of the first parameter or buffer among the inputs; "" where there is none.
+  // The module of the first parameter or buffer among the inputs; "" if there is none.
   std::string owner_of(const Values& inputs) const;
   // `to` is `from`, seen in a body.
   void inherit(const Value& from, const Value& to);

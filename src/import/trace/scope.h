@@ -1,5 +1,5 @@
-// One graph that is being made of traces, the module's or a body's, and what the values of the trace are in it. A body
-// sees what lies outside of it: that is captured when it is first asked for.
+// One graph that is being built from traces, the module's or a body's, and what the values of the trace are in it. A
+// body sees what lies outside it: that is captured when first asked for.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ class TraceScope {
   std::map<std::size_t, Value*> constants;  // of the graph, by the node of the trace that holds them
 
   void set(int number, AtenArg arg) { known_[number] = std::move(arg); }
-  const AtenArg* find(int number);   // null where it stands for nothing
+  const AtenArg* find(int number);   // null if it stands for nothing
   const AtenArg& known(int number);  // throws there
   Value* find_tensor(int number);    // null also where it is none
 

@@ -57,10 +57,10 @@ at::Tensor traced_alpha_dropout(const at::Tensor& input, double p, bool train) {
 thread_local const std::vector<at::Tensor>* readable = nullptr;
 thread_local std::size_t input_count = 0;  // of the traced function
 
-// What is known of the values of the trace that is being recorded, by their numbers: addresses are used again.
+// What is known about the values of the trace being recorded, by their numbers: addresses are reused.
 thread_local std::unordered_map<std::size_t, bool> known_dependences;
 
-// Branches and loops that are left in a trace hang on data themselves; so do the inputs of their bodies.
+// Branches and loops that are left in a trace depend on data themselves; so do the inputs of their bodies.
 bool is_data(const jit::Value& value) {
   const jit::Node* node = value.node();
   const bool in_body = node->owningBlock() != node->owningGraph()->block();
@@ -68,8 +68,8 @@ bool is_data(const jit::Value& value) {
          (node->kind() == c10::prim::Param && (in_body || value.offset() < input_count));
 }
 
-// Whether an input's elements are behind a value. A number that was made of sizes, as a tensor without dims, is
-// none: PyTorch's own traces compute sizes that way.
+// Whether a value depends on an input's elements. A number made from sizes, as a tensor without dims, does
+// not: PyTorch's own traces compute sizes that way.
 bool depends_on_inputs(const jit::Value* value) {
   std::vector<const jit::Value*> open = {value};
   while (!open.empty()) {
@@ -88,8 +88,8 @@ bool depends_on_inputs(const jit::Value* value) {
   return known_dependences.at(value->unique());
 }
 
-// Whoever reads an element decides something by it that no trace can see. (at::equal is let through: LibTorch's
-// own MultiheadAttention asks by it whether it is self-attention.)
+// Code that reads an element bases a decision on it that no trace can see. (at::equal is let through: LibTorch's
+// own MultiheadAttention uses it to detect self-attention.)
 void refuse_read(const at::Tensor& tensor, const char* op) {
   const bool from_outside = jit::tracer::isTracing() && at::tracer::impl::is_dispatch_enabled();
   if (!from_outside || !jit::tracer::getTracingState()->hasValue(tensor)) return;
@@ -192,7 +192,7 @@ class Reader {
   std::unordered_map<const jit::Value*, int> numbers_;
 };
 
-// It writes into an argument, does what only its library knows, or has bodies that may.
+// It writes into an argument, does something only its library knows, or has bodies that may.
 bool has_effect(const TraceNode& node) {
   const bool known = node.kind.starts_with("aten::") || node.kind.starts_with("prim::");
   const bool in_place = node.kind.ends_with("_") && !node.kind.ends_with("__");

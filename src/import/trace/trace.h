@@ -23,7 +23,7 @@ struct TraceValue {
 };
 
 // A body of a prim::If (then, else; no inputs) or a prim::Loop (inputs: turn, states; outputs: condition, states). Its
-// nodes are those of the trace from `begin` to `end`, right behind the one whose body it is.
+// nodes are those of the trace from `begin` to `end`, right after the one whose body it is.
 struct TraceBlock {
   std::vector<int> inputs, outputs;
   std::size_t begin = 0, end = 0;
@@ -47,12 +47,12 @@ struct Trace {
 
 using TracedFunction = std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>&)>;
 
-// Records `function(inputs)`. `state` are the tensors that it uses beside them (parameters, buffers):
+// Records `function(inputs)`. `state` are the tensors that it uses besides them (parameters, buffers):
 // they become further inputs of the trace, after `inputs`.
 Trace record_trace(const TracedFunction& function, const std::vector<at::Tensor>& inputs,
                    const std::vector<at::Tensor>& state);
 
-// While it lives nothing is recorded: for what is no part of the traced function.
+// While it lives nothing is recorded: for what is not part of the traced function.
 class Untraced {
  public:
   Untraced();
@@ -64,7 +64,7 @@ class Untraced {
   std::function<void()> resume_;
 };
 
-// While record_trace runs: whether an input's elements are behind the tensor's.
+// While record_trace runs: whether the tensor depends on an input's elements.
 bool hangs_on_inputs(const at::Tensor& tensor);
 
 }  // namespace quench

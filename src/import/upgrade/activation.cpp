@@ -41,7 +41,7 @@ void selu_6(Graph&, Node& node) {
   node.attrs.erase("consumed_inputs");
 }
 
-// Whether the run is one of training is the executor's to say.
+// Whether this is a training run is up to the executor.
 void dropout_7(Graph&, Node& node) { node.attrs.erase("is_test"); }
 
 // The mask had the type of the data.
@@ -88,7 +88,7 @@ void softmax_13(Graph& graph, Node& node) {
 
 QUENCH_REGISTER_UPGRADE("Clip@11", clip_11, "min and max become inputs")
 QUENCH_REGISTER_UPGRADE("PRelu@7", prelu_7, "a slope per channel gets the dims that broadcasting needs")
-QUENCH_REGISTER_UPGRADE("Selu@6", selu_6, "the older constants are said")
+QUENCH_REGISTER_UPGRADE("Selu@6", selu_6, "the older constants become explicit")
 QUENCH_REGISTER_UPGRADE("Dropout@7", dropout_7, "is_test goes")
 QUENCH_REGISTER_UPGRADE("Dropout@10", dropout_10, "the mask is cast to the type it had")
 QUENCH_REGISTER_UPGRADE("Dropout@12", dropout_12, "ratio becomes an input")

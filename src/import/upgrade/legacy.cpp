@@ -1,4 +1,4 @@
-// What opsets 1 to 6 said otherwise: attributes that meant nothing later, types by name, powers as floats.
+// What opsets 1 to 6 expressed differently: attributes that later meant nothing, types by name, powers as floats.
 #include <algorithm>
 #include <cctype>
 #include <cmath>

@@ -1,5 +1,5 @@
 // ONNX Runtime's own float operators (domain com.microsoft), which its optimizer writes, as the ONNX operators that
-// they stand for: the stages behind see a Conv where the file has a FusedConv. The domain has one version, so a rule
+// they stand for: later stages see a Conv where the file has a FusedConv. The domain has one version, so a rule
 // takes its operator past every opset of ONNX's own (@1000) and no rule of those follows.
 #include <algorithm>
 
@@ -65,7 +65,7 @@ void quick_gelu(Graph& graph, Node& node) {
   become(graph, node, "Mul", {&x, &gate}, {});
 }
 
-// What FusedConv and FusedGemm may have behind them, with the parameters in the order of the file.
+// What may follow inside FusedConv and FusedGemm, with the parameters in the order of the file.
 Attrs activation_attrs(const std::string& activation, const std::vector<double>& parameters) {
   const auto parameter = [&](std::size_t i) {
     QUENCH_CHECK(i < parameters.size(), "its activation ", activation, " lacks parameter ", i);
@@ -117,7 +117,7 @@ void fused_gemm(Graph& graph, Node& node) {
   add_activation(graph, node, activation, parameters, required(node, 0).dtype());
 }
 
-// A factor with its last two dims exchanged (`matrix`), after its first dim went behind the other batch dims (`batch`).
+// A factor with its last two dims swapped (`matrix`), after its first dim moved behind the other batch dims (`batch`).
 Value& turned(Graph& graph, Node& node, Value& factor, bool matrix, bool batch) {
   if (!matrix && !batch) return factor;
   QUENCH_CHECK(factor.has_rank() && factor.rank() >= 2, "the rank of '", factor.name(),

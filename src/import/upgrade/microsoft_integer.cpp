@@ -12,14 +12,14 @@ struct Factor {
   Value *codes, *scale, *zero_point;
 };
 
-// As which the scales and the result are; a file that says nothing of it means float.
+// The type of the scales and the result; a file that does not give one means float.
 DType result_type(const Factor& a, const Factor& b) {
   for (const Value* scale : {a.scale, b.scale})
     if (is_floating(scale->dtype())) return scale->dtype();
   return DType::kFloat;
 }
 
-// float(A B) * (s_A s_B) + bias, in the scales' type. The node stays the product, which bears its name.
+// float(A B) * (s_A s_B) + bias, in the scales' type. The node stays the product and keeps its name.
 void product(Graph& graph, Node& node, const Factor& a, const Factor& b, Value* bias) {
   QUENCH_CHECK(a.codes && a.scale && b.codes && b.scale, "a factor or its scale is absent");
   Node& scale = graph.insert_before(node, "Mul", node.name() + "_scale", {a.scale, b.scale});

@@ -1,4 +1,4 @@
-// Normalization: BatchNormalization (modes said by the number of outputs, spatial=0) and
+// Normalization: BatchNormalization (mode given by the number of outputs, spatial=0) and
 // GroupNormalization (scale and bias per group).
 #include <ATen/ATen.h>
 
@@ -10,7 +10,7 @@
 namespace quench {
 namespace {
 
-// Which mode it was is said by the outputs: several in training, one in testing.
+// The outputs tell the mode: several in training, one in testing.
 void batch_norm_7(Graph&, Node& node) { node.attrs.erase("is_test"); }
 
 // spatial=0 had one mean per element of a sample: the same on samples flattened to vectors.

@@ -71,9 +71,9 @@ void roi_align_16(Graph&, Node& node) {
 QUENCH_REGISTER_UPGRADE("Upsample@7", upsample_7, "two scales become one per dimension")
 QUENCH_REGISTER_UPGRADE("Upsample@9", upsample_9, "scales become an input")
 QUENCH_REGISTER_UPGRADE("Upsample@10", upsample_10, "is called Resize")
-QUENCH_REGISTER_UPGRADE("Resize@11", resize_11, "its coordinates are said; roi comes in between")
+QUENCH_REGISTER_UPGRADE("Resize@11", resize_11, "its coordinates become explicit; roi comes in between")
 QUENCH_REGISTER_UPGRADE("Resize@13", resize_13, "empty inputs are absent; tf_half_pixel_for_nn is replaced")
 QUENCH_REGISTER_UPGRADE("GridSample@20", grid_sample_20, "modes are called linear and cubic")
-QUENCH_REGISTER_UPGRADE("RoiAlign@16", roi_align_16, "its coordinates are said")
+QUENCH_REGISTER_UPGRADE("RoiAlign@16", roi_align_16, "its coordinates become explicit")
 
 }  // namespace quench

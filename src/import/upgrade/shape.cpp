@@ -54,7 +54,7 @@ void reshape_5(Graph& graph, Node& node) {
 
 // (input, tiles, axis), one axis at a time -> (input, repeats)
 void tile_6(Graph& graph, Node& node) {
-  if (node.inputs().size() < 3) return;  // already said in the manner of 6
+  if (node.inputs().size() < 3) return;  // already in the form of opset 6
   QUENCH_CHECK(node.input(0) && node.input(0)->has_rank(), "the rank of the input must be known");
   QUENCH_CHECK(node.input(1) && node.input(1)->is_constant() && node.input(2) && node.input(2)->is_constant(),
                "tiles and axis must be constants");
@@ -75,11 +75,11 @@ QUENCH_REGISTER_UPGRADE("Slice@10", slice_10, "starts, ends and axes become inpu
 QUENCH_REGISTER_UPGRADE("Pad@2", pad_2, "paddings are called pads")
 QUENCH_REGISTER_UPGRADE("Pad@11", pad_11, "pads and value become inputs")
 QUENCH_REGISTER_UPGRADE("Split@13", split_13, "split becomes an input")
-QUENCH_REGISTER_UPGRADE("Split@18", split_18, "the number of equal parts is said")
+QUENCH_REGISTER_UPGRADE("Split@18", split_18, "the number of equal parts becomes explicit")
 QUENCH_REGISTER_UPGRADE("TopK@10", top_k_10, "k becomes an input")
 QUENCH_REGISTER_UPGRADE("Reshape@5", reshape_5, "shape becomes an input")
 QUENCH_REGISTER_UPGRADE("Tile@6", tile_6, "tiles and axis become repeats")
-QUENCH_REGISTER_UPGRADE("Concat@4", concat_4, "the axis, 1 when absent, is said")
+QUENCH_REGISTER_UPGRADE("Concat@4", concat_4, "the axis, 1 when absent, becomes explicit")
 QUENCH_REGISTER_UPGRADE("Scatter@11", scatter_11, "is called ScatterElements")
 
 }  // namespace quench

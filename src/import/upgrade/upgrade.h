@@ -10,7 +10,7 @@
 
 namespace quench {
 
-// `opsets` is what the file says of each domain ("" is ONNX's own). Bodies of If, Loop and Scan too.
+// `opsets` is what the file says for each domain ("" is ONNX's own). Bodies of If, Loop and Scan too.
 // Types are inferred on the way, for operators that have an entry: rules ask for ranks and dtypes.
 void upgrade_graph(Graph& graph, const std::map<std::string, std::int64_t>& opsets);
 

@@ -40,7 +40,7 @@ void masked_by(const at::Tensor& x, const AffineArgs& args, at::Tensor& y, at::T
 at::Tensor masked_gradient_by(const at::Tensor& dy, const at::Tensor& mask, bool plain) {
   QUENCH_CHECK(dy.sizes() == mask.sizes(), "gradient and mask differ in shape");
   QUENCH_CHECK(dy.scalar_type() == at::kFloat && mask.scalar_type() == at::kBool, "a float32 gradient, a bool mask");
-  QUENCH_CHECK(dy.device() == mask.device(), "gradient and mask lie on different devices");
+  QUENCH_CHECK(dy.device() == mask.device(), "gradient and mask are on different devices");
   const c10::OptionalDeviceGuard device(dy.is_cuda() ? std::optional(dy.device()) : std::nullopt);
   const at::Tensor on = dense(mask);
   const at::Tensor dx = at::empty_like(on, dy.options(), at::MemoryFormat::Preserve);

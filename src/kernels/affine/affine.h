@@ -1,6 +1,6 @@
 // The affine fake-quantizers on whole tensors: fused, threaded loops on the CPU and on CUDA; any dense layout
-// is worked on as it lies. Float32. Each has a plain twin (*_ref) that says what it must equal: forward bit for
-// bit, sums to accumulated rounding. Results lie as x does.
+// is processed in place. Float32. Each has a plain twin (*_ref) that defines what it must equal: forward bit for
+// bit, sums to accumulated rounding. Results have the layout of x.
 #pragma once
 
 #include "quench/quant.h"

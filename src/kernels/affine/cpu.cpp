@@ -1,4 +1,4 @@
-// The fast loops of the CPU: pieces of memory given to threads. Which piece is summed with which never depends
+// The fast loops of the CPU: pieces of memory given to threads. Which pieces are summed together never depends
 // on the number of threads, so neither do the results.
 
 #include <algorithm>
@@ -58,7 +58,7 @@ void spread(std::int64_t count, const Body& body) {
   });
 }
 
-using Totals = std::vector<double>;  // two a channel of the view
+using Totals = std::vector<double>;  // two per channel of the view
 
 // Runs: each is cut into chunks of its own.
 template <class Body>

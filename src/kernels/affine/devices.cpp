@@ -1,4 +1,4 @@
-// The CUDA half of the tables, or the error that says that there is none.
+// The CUDA half of the tables, or the error that says there is none.
 #include "kernels/affine/table.h"
 #include "quench/error.h"
 

@@ -24,7 +24,7 @@ QUENCH_HD inline Affine affine_at(const AffineView& view, std::int64_t c) {
   return affine_of(view.scale[c * view.scale_step], view.zero_point[c * view.zero_step], view.qmin, view.qmax);
 }
 
-// Gradients arrive as dy and leave as dx; sums are one float a channel. Outputs never overlap inputs.
+// Gradients arrive as dy and leave as dx; sums are one float per channel. Outputs never overlap inputs.
 struct Kernels {
   void (*fake_quantize)(const AffineView&, const float* x, float* y);
   void (*codes)(const AffineView&, const float* x, std::int32_t* q);
@@ -43,7 +43,7 @@ struct Kernels {
 
 const Kernels& ref_kernels();
 const Kernels& cpu_kernels();
-// Where the build has CUDA; else an error that says so.
+// If the build has CUDA; else an error that says so.
 const Kernels& cuda_kernels();
 
 }  // namespace quench

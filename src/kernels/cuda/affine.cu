@@ -25,7 +25,7 @@ struct Dequantize {
   }
 };
 
-// Two results, so that it is no map().
+// Two results, so it is not a map().
 struct Masked {
   const float* x;
   float* y;
@@ -68,7 +68,7 @@ void cuda_masked(const AffineView& view, const float* x, float* y, bool* mask) {
   each(view, Masked{x, y, mask, view.divide}, aligned(x) && aligned(y) && aligned(mask));
 }
 
-// The walk reads a scale at its start; here there is none, so that the gradient itself stands in for it.
+// The walk reads a scale at its start; here there is none, so the gradient itself stands in for it.
 void cuda_masked_gradient(std::int64_t count, const float* dy, const bool* mask, float* dx) {
   AffineView view{1, 1, count};
   view.scale = view.zero_point = dy;

@@ -29,7 +29,7 @@ __device__ inline void store(T* to, std::int64_t i, const Pack<T, V>& pack) {
 
 inline bool aligned(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0; }
 
-// What the loops know of a channel.
+// What the loops know about a channel.
 struct Channel : Affine {
   float zero_point;
 };
@@ -38,7 +38,7 @@ __device__ inline Channel channel_at(const AffineView& view, std::int64_t c) {
   return {affine_at(view, c), view.zero_point[c * view.zero_step]};
 }
 
-// Which channel the elements from i on belong to. Divisions are made once a thread, of 32 bits where that is
+// Which channel the elements from i on belong to. Divisions are made once per thread, of 32 bits where that is
 // enough (Index).
 template <class Index>
 class Walk {
@@ -66,7 +66,7 @@ class Walk {
 };
 
 // The same V channels again and again, for a loop whose step is a multiple of a row (channels * inner): scales are
-// read and inverted once a thread. `at_` is known when the loops over V are unrolled, so that all is in registers.
+// read and inverted once per thread. `at_` is known when the loops over V are unrolled, so that all is in registers.
 template <int V>
 class FixedWalk {
  public:
@@ -115,7 +115,7 @@ inline unsigned blocks_for(std::int64_t units, std::int64_t per_block) {
   return static_cast<unsigned>(blocks < kMaxBlocks ? blocks : kMaxBlocks);
 }
 
-// Blocks for fixed_kernel, about kSteps steps a thread; 0 where that would be too few steps to pay.
+// Blocks for fixed_kernel, about kSteps steps per thread; 0 where that would be too few steps to pay.
 inline unsigned fixed_blocks(const AffineView& view, std::int64_t count, std::int64_t per_block) {
   constexpr std::int64_t kSteps = 8, kLeastSteps = 4;
   if (view.channels == 1) return 0;

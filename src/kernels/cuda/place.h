@@ -26,10 +26,10 @@ class CudaScratch {
   void* memory_;
 };
 
-// Throws where `code` (a cudaError_t) is not success.
+// Throws if `code` (a cudaError_t) is not success.
 void check_cuda(int code, const char* what);
 
-// The size of a grid. Throws where CUDA takes no grid as large.
+// The size of a grid. Throws if CUDA takes no grid that large.
 unsigned cuda_grid(std::int64_t blocks, const char* what);
 
 }  // namespace quench

@@ -1,6 +1,6 @@
-// The walk with a result a channel (sums, least and greatest), without atomic operations on floats, so that a run
-// gives the same bits again. Long runs, or runs that are their channel's only one: a team of threads a run, or a
-// piece of it. Short runs that come again and again: a thread V places of the row, over a chunk of rows. Where a
+// The walk with a result per channel (sums, least and greatest), without atomic operations on floats, so that a run
+// gives the same bits again. Long runs, or runs that are their channel's only one: a team of threads per run, or a
+// piece of it. Short runs that come again and again: one thread per V places of the row, over a chunk of rows. Where a
 // channel has several parts a second kernel merges them in a fixed order.
 //
 // An Op has State (what a thread gathers), Part (what parts are merged as), and
@@ -8,7 +8,7 @@
 //   run<V>(lanes, i)                  does elements i to i + V; the k-th has lanes.context(k) and lanes.state(k)
 //   part(state)                       of a thread
 //   kUnroll                           steps whose loads may run ahead: 1 where it stores
-//   kBlocks                           that shall fit a multiprocessor: more where there is little to do but wait
+//   kBlocks                           that should fit a multiprocessor: more where there is little to do but wait
 // State and Part have none(), and Part merge(other). Shared memory is why they have no constructors.
 #pragma once
 
@@ -142,7 +142,7 @@ struct ToParts {
   __device__ void operator()(std::int64_t unit, const Part& part) const { parts[unit] = part; }
 };
 
-// Part p belongs to channel p / run % channels. A block a channel; finish(channel, part) writes the result.
+// Part p belongs to channel p / run % channels. One block per channel; finish(channel, part) writes the result.
 template <class Part, class Finish>
 __global__ void finish_kernel(std::int64_t channels, const Part* parts, std::int64_t count, std::int64_t run,
                               const Finish finish) {
@@ -226,7 +226,7 @@ template <class Op, class Finish>
 void reduce(const AffineView& view, const Op& op, bool all_aligned, const Finish& finish) {
   if (view.channels == 0) return;
   if (size_of(view) == 0) return finish_parts<typename Op::Part>(view, nullptr, 0, 1, finish);
-  // Rows have a part a place: where there are fewer rows than places of a channel, that is more than a part a run.
+  // Rows have a part per place: with fewer rows than places of a channel, that is more than a part per run.
   const bool runs = view.inner >= kLongRun || view.channels == 1 || view.outer <= view.inner;
   const std::int64_t piece = runs ? view.inner : view.channels * view.inner;
   if (all_aligned && piece % 4 == 0)

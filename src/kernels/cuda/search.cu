@@ -1,4 +1,4 @@
-// The errors that the searches compare, on CUDA: a pass over the data a candidate.
+// The errors that the searches compare, on CUDA: one pass over the data per candidate.
 #include "kernels/cuda/reduce.cuh"
 #include "kernels/cuda/search.h"
 #include "quant/power.h"

@@ -7,7 +7,7 @@
 
 namespace quench {
 
-// One a channel.
+// One per channel.
 struct CudaRanges {
   const float *min, *max;
   float *best_min, *best_max;

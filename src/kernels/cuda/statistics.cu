@@ -9,7 +9,7 @@ namespace {
 
 struct Nothing {};
 
-// A NaN makes both ends NaN: it is taken like a lesser one, and never left.
+// A NaN makes both ends NaN: it is taken like a smaller value, and kept.
 struct Ends {
   float low, high;
   __device__ static Ends none() { return {INFINITY, -INFINITY}; }
@@ -74,7 +74,7 @@ using Count = unsigned long long;  // what atomicAdd takes; whole numbers, so th
 constexpr std::int64_t kHistogramChunk = 65536;
 constexpr int kSharedBins = 8192;
 
-// A block a chunk of a run, with counts of its own in shared memory.
+// One block per chunk of a run, with counts of its own in shared memory.
 template <int V>
 __global__ void histogram_runs_kernel(const AffineView view, const float* x, const CudaBins bins, std::int64_t cuts,
                                       Count* counts) {

@@ -1,4 +1,4 @@
-// The CUDA loops, one a field of Kernels.
+// The CUDA loops, one per field of Kernels.
 #pragma once
 
 #include "kernels/affine/table.h"

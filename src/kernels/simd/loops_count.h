@@ -22,7 +22,7 @@ QUENCH_LOOP void counters_of_block(const float* x, int length, Bins bins, std::i
   }
 }
 
-// Two counters are fetched at once: fetching is as dear as counting.
+// Two counters are fetched at once: fetching costs as much as counting.
 QUENCH_LOOP void count_block(const std::int32_t* counter, int length, std::uint16_t* counts) {
   int i = 0;
   for (; i + 8 <= length; i += 8)

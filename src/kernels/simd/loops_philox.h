@@ -62,7 +62,7 @@ QUENCH_LOOP void store_lanes(const PhiloxLanes& s, std::uint32_t* words) {
   store(words + 2 * kWide, unpack_high(reinterpret_cast<Wide>(low), reinterpret_cast<Wide>(high)));
 }
 
-// kCalls calls from `call` on. Two vectors at a time: the rounds of one hang on each other.
+// kCalls calls from `call` on. Two vectors at a time: the rounds of one depend on each other.
 constexpr int kCalls = 2 * kWide;
 QUENCH_LOOP void drop_words_wide(const DropCoin& coin, std::uint64_t call, std::uint32_t* words) {
   PhiloxLanes one = first_lanes(call), two = first_lanes(call + kWide);

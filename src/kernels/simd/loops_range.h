@@ -10,7 +10,7 @@ namespace {
 // kLanes elements in one variable; where vectors are shorter the compiler takes several. Kept in local variables
 // and handed on by reference only: how such a type is passed depends on the instruction set.
 using FloatLanes = float __attribute__((vector_size(kLanes * sizeof(float))));
-// On the alias, not on the type: clang drops an alignment that stands there, and loads as if x were aligned.
+// On the alias, not on the type: clang drops an alignment given there, and loads as if x were aligned.
 using LooseLanes __attribute__((aligned(alignof(float)), may_alias)) = FloatLanes;
 constexpr int kAhead = 4;  // several at a time, or each would wait for the one before
 

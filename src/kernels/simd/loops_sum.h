@@ -1,4 +1,4 @@
-// The walk with two sums: kLanes partial sums in a run, one a channel in rows. Only for isa_*.cpp.
+// The walk with two sums: kLanes partial sums in a run, one per channel in rows. Only for isa_*.cpp.
 #pragma once
 
 #include "kernels/simd/loops_each.h"

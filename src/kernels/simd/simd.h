@@ -19,7 +19,7 @@ namespace quench {
 constexpr int kLanes = 16;
 constexpr std::int64_t kChunk = 4096;  // elements whose sum is formed in float
 
-// What the loops know of each channel, one array a fact. Element i has channel i / inner % channels. Short runs
+// What the loops know about each channel, one array per fact. Element i has channel i / inner % channels. Short runs
 // (inner small) come as channels of their own with inner = 1.
 struct ChannelTable {
   std::int64_t channels = 1, inner = 1;
@@ -65,7 +65,7 @@ struct SimdLoops {
 // The best that this processor has, or the one that was forced.
 const SimdLoops& simd();
 
-// All that this processor has, from the plainest on.
+// All that this processor has, plainest first.
 struct SimdChoices {
   const SimdLoops* loops[3];
   int count;

@@ -33,15 +33,15 @@ struct EdgeSum {
 };
 
 struct StatisticsLoops {
-  // Runs of `length` elements, one behind the other: one result each. A NaN makes both NaN.
+  // Consecutive runs of `length` elements: one result each. A NaN makes both NaN.
   void (*min_max_runs)(const float* x, std::int64_t runs, std::int64_t length, float* min, float* max);
-  // Rows of `width` elements: one result a column.
+  // Rows of `width` elements: one result per column.
   void (*min_max_rows)(const float* x, std::int64_t rows, std::int64_t width, float* min, float* max);
-  // Three sums a run: x, x^2, |x|.
+  // Three sums per run: x, x^2, |x|.
   void (*moment_runs)(const float* x, std::int64_t runs, std::int64_t length, double* sums);
   // Those of column k at sums[k], sums[width + k], sums[2 width + k]; zeros on entry.
   void (*moment_rows)(const float* x, std::int64_t rows, std::int64_t width, double* sums);
-  // counts[bin * kCountCopies + copy]; the bin behind the last takes what lies outside. At most kMostCounted
+  // counts[bin * kCountCopies + copy]; the bin after the last takes what lies outside. At most kMostCounted
   // elements, an odd number counting one more, until the counts are zero again.
   void (*count)(const float* x, std::int64_t length, const Bins& bins, bool absolute, std::uint16_t* counts);
   // The sum of |q(x) - x|^power.

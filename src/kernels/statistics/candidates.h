@@ -34,7 +34,7 @@ float fp8_error(float x, const Candidate& candidate, Format format);
 // |q(x) - x|^power in float64, for any format that can be searched.
 double error_term(float x, const Candidate& candidate, const SearchArgs& args);
 
-// Throws where a search makes no sense: wrong counts, a power that is not positive, the log format.
+// Throws if a search makes no sense: wrong counts, a power that is not positive, the log format.
 void check_search(const SearchArgs& args, std::int64_t entries);
 
 }  // namespace quench

@@ -54,7 +54,7 @@ void count_few(const float* x, std::int64_t length, const Bins& range, bool abso
   }
 }
 
-// One entry, cut among the threads. Counts are whole numbers: their sum does not depend on who comes first.
+// One entry, cut among the threads. Counts are whole numbers: their sum does not depend on the order.
 void count_tensor(const float* x, std::int64_t length, const Bins& range, const HistogramArgs& args, double* row) {
   std::mutex adding;
   in_parallel(length, kPart, [&](std::int64_t first, std::int64_t last) {

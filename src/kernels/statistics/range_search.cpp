@@ -1,4 +1,4 @@
-// The exact search (docs/numerics.md 6.6) with candidates given up as soon as they cannot win. A first guess comes from
+// The exact search (docs/numerics.md 6.6), dropping candidates as soon as they cannot win. A first guess comes from
 // a histogram; its error bounds what the others may have. A candidate is dropped as soon as the sum over the
 // blocks done so far is greater, or the clipped tail alone is. Errors only grow, so the winner is the one that
 // a full scan of all candidates would find.

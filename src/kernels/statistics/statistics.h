@@ -24,7 +24,7 @@ void moments_ref(const at::Tensor& x, const QScheme& scheme, at::Tensor& sum, at
 // Counts (float64, {entries, bins}; entries = number of scales) over [low, high] of each entry: bin
 // floor((x - low) * bins / (high - low)), the upper end in the last bin; what lies outside is not counted. With
 // `absolute` of |x|. A range of one point puts all equal values into the first bin. With `grid` (bins_on_grid) `high`
-// holds the width of a bin in place of the upper end.
+// holds the width of a bin instead of the upper end.
 struct HistogramArgs {
   const QScheme& scheme;
   const at::Tensor& low;  // float32, one per entry
@@ -53,8 +53,8 @@ struct SearchArgs {
 RangeSearch search_range(const at::Tensor& x, const SearchArgs& args);
 RangeSearch search_range_ref(const at::Tensor& x, const SearchArgs& args);
 // On a fine histogram (float64, {entries, bins}) over [low, high] of each entry. Counts are spread evenly over
-// their bins and the error is integrated, so that steps finer than a bin are judged rightly (fp8: it is taken at
-// the centres). Where the scheme is affine the ends are searched apart: from the best common factor on, one end
+// their bins and the error is integrated, so that steps finer than a bin are judged correctly (fp8: it is taken at
+// the centres). For an affine scheme the ends are searched separately: from the best common factor on, one end
 // after the other, until neither gets better.
 struct HistogramView {
   HistogramView(const at::Tensor& the_counts, std::vector<double> from, std::vector<double> to)

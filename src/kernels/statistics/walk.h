@@ -41,7 +41,7 @@ struct RunWalk {
   }
 };
 
-// Entries in rows: one behind the other, again and again. Narrow rows are taken several at a time.
+// Entries in rows: one after another, repeatedly. Narrow rows are taken several at a time.
 struct RowWalk {
   static bool fits(const Layout& layout) { return layout.channels > 1 && layout.outer > 1 && layout.inner < kShortest; }
   explicit RowWalk(const Layout& of) : layout(of) {
@@ -52,7 +52,7 @@ struct RowWalk {
     height = std::max<std::int64_t>(64, kPart / width);
   }
   Layout layout;
-  std::int64_t width, rows, tail, height;  // elements behind the last whole row: tail
+  std::int64_t width, rows, tail, height;  // elements after the last whole row: tail
   std::int64_t units() const { return (rows + height - 1) / height + (tail > 0 ? 1 : 0); }
   std::int64_t entry(std::int64_t column) const { return column / layout.inner % layout.channels; }
 

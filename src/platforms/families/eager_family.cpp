@@ -9,8 +9,8 @@
 namespace quench {
 namespace {
 
-// Modules that torch has an integer counterpart for, with a scale of their own behind them. Embedding is not among
-// them: its tables want float zero points, which nothing here runs.
+// Modules that torch has an integer counterpart for, with an output scale of their own. Embedding is not among
+// them: its tables need float zero points, which nothing here runs.
 const std::set<std::string>& known_ops() {
   static const std::set<std::string> ops = [] {
     std::set<std::string> all = {"Conv",

@@ -6,7 +6,7 @@
 
 namespace quench {
 
-// standard_groups(), and Relu or Clip behind any layer of these operators too: the clamp is the saturation of the
+// standard_groups(), and Relu or Clip after any layer of these operators too: the clamp is the saturation of the
 // quantizer that follows.
 std::vector<OpChain> groups_with_clamps(const std::vector<std::string>& heads);
 

@@ -12,8 +12,8 @@ using OpPair = std::pair<std::string, std::string>;  // producer, consumer
 struct FamilyRule {
   std::set<std::string> ops;                                             // whose inputs
   std::vector<OpPair> merges = {{"Mul", "Add"}};                         // the target fuses the two: nothing between
-  bool (*skips)(const PlanBuilder& plan, const Layer& layer) = nullptr;  // layers that are left out nevertheless
-  std::set<std::string> passed = {};  // operators behind a layer after which its output is quantized, instead of before
+  bool (*skips)(const PlanBuilder& plan, const Layer& layer) = nullptr;  // layers that are left out anyway
+  std::set<std::string> passed = {};  // operators following a layer, after which its output is quantized
 };
 
 // Conv, ConvTranspose, Gemm and MatMul with weights, the pools, BatchNormalization, PRelu, Resize, Add, Mul.
@@ -24,10 +24,10 @@ void annotate_outputs(PlanBuilder& plan, const FamilyRule& rule);  // of the lay
 
 // The base list, and Mul in front of Add merged.
 void annotate_inputs(PlanBuilder& plan);
-// The same and the outputs, behind a Relu, Clip(0, 6) or Flatten where one follows: snpe, ppl, stpu.
+// The same and the outputs, after a Relu, Clip(0, 6) or Flatten where one follows: snpe, ppl, stpu.
 void annotate_inputs_and_outputs(PlanBuilder& plan);
 
-void quantize_graph_inputs(PlanBuilder& plan);  // whoever reads them
+void quantize_graph_inputs(PlanBuilder& plan);  // whatever reads them
 
 // A (consumer, producer) pair that must stay unquantized in between.
 bool is_merged(const PlanBuilder& plan, const Layer& consumer, const Value& value, const std::string& producer_op,

@@ -10,7 +10,7 @@ namespace quench {
 struct PatternRules {
   std::set<std::string> own;     // operators whose output has a quantizer of its own
   std::set<std::string> shares;  // operators whose output shares that of the input
-  bool drops_redundant = false;  // before Relu6, behind MaxPool, before the graph's outputs
+  bool drops_redundant = false;  // before Relu6, after MaxPool, before the graph's outputs
 };
 
 void annotate_patterns(PlanBuilder& plan, const PatternRules& rules);

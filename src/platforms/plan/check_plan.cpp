@@ -1,4 +1,4 @@
-// A plan that a user wrote or changed, held against the graph and the platform before anything is inserted.
+// Checks a plan that a user wrote or changed against the graph and the platform before anything is inserted.
 #include "quench/error.h"
 #include "quench/op.h"
 #include "quench/platform.h"

@@ -1,6 +1,6 @@
 // Which layers of a graph compute on codes, for targets that decide this tensor by tensor.
 //
-// Products (Conv, Gemm, MatMul) and pools read codes wherever they stand. An operator that only joins tensors (Add,
+// Products (Conv, Gemm, MatMul) and pools always read codes. An operator that only joins tensors (Add,
 // Mul, Concat) does where its operands come in codes and its result does not go to norms and float sums alone.
 // Elsewhere codes would have to be made for it alone, and eight bits would cost accuracy and save nothing: the residual
 // stream of a transformer, its norms, activation functions, gates and rotary embeddings stay float, however they are
@@ -15,7 +15,7 @@
 namespace quench {
 
 struct CodeOperators {
-  std::set<std::string> products;   // read codes wherever they stand
+  std::set<std::string> products;   // always read codes
   std::set<std::string> to_float;   // of these, those whose integer kernel gives float
   std::set<std::string> joins;      // operators that combine tensors
   std::set<std::string> functions;  // functions of one tensor that the target computes on codes

@@ -1,4 +1,4 @@
-// The second half of a plan: who shares with whom, the user's settings, the platform's last word, biases, checks.
+// The second half of a plan: shared scales, the user's settings, the platform's last word, biases, checks.
 #include <algorithm>
 
 #include "platforms/plan/bodies.h"
@@ -165,8 +165,8 @@ void Finish::follow_leaders() {
     const PlanEntry leader = *plan_.find(state_.graph.value(entry.shared_with));
     const bool same =
         leader.scheme == entry.scheme && leader.observer == entry.observer && leader.fake_quant == entry.fake_quant;
-    QUENCH_CHECK(same || !request.ruled, "a rule for '", entry.value, "' cannot hold: it has the scale of '",
-                 leader.value, "' (", entry.rule, "); give the rule to the layer that makes '", leader.value,
+    QUENCH_CHECK(same || !request.ruled, "a rule for '", entry.value, "' cannot apply: it has the scale of '",
+                 leader.value, "' (", entry.rule, "); apply the rule to the layer that makes '", leader.value,
                  "' (output:)");
     const std::string name = entry.value, rule = entry.rule;
     entry = leader;

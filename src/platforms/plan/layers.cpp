@@ -52,7 +52,7 @@ std::vector<Node*> named_chain(const Graph& graph, const std::vector<std::string
   for (const std::string& name : names) {
     Node& node = named_node(graph, name);
     QUENCH_CHECK(chain.empty() || only_reader(*chain.back()) == &node, "fuse: '", name,
-                 "' is not the one layer behind '", names[chain.empty() ? 0 : chain.size() - 1], "'");
+                 "' is not the only layer after '", names[chain.empty() ? 0 : chain.size() - 1], "'");
     chain.push_back(&node);
   }
   return chain;

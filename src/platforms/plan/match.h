@@ -1,4 +1,4 @@
-// By which names a user may mean a layer.
+// The names by which a user may refer to a layer.
 #pragma once
 
 #include "quench/plan_builder.h"
@@ -13,7 +13,7 @@ bool is_named(const Node& node, const std::string& name);  // one of them is `na
 // One of them is `name` or begins with "name." or "name/" (or "/name/"): the node is inside that module.
 bool is_inside(const Node& node, const std::string& name);
 
-// Throws where a node or module that the user adds or excludes does not exist, with the nearest name.
+// Throws if a node or module that the user adds or excludes does not exist, with the nearest name.
 void check_node_names(const Graph& graph, const QuantConfig& config);
 
 bool matches(const Layer& layer, const LayerRule& rule);  // any node of it

@@ -154,7 +154,7 @@ void PlanBuilder::share(const Value& value, const Value& with, const std::string
   if (!layer) return;
   PlanRequest& found = state_->request(*layer, value, Role::kActivation, rule);
   if (!found.entry.shared_with.empty() && found.entry.shared_with != with.name()) {
-    // One leader is observed for all that share; two would need the union of what neither sees alone.
+    // One leader is observed for all that share; two leaders would need the union of what each sees.
     found.entry.rule += concat("; not with '", with.name(), "' too: the target requantizes there");
     return;
   }

@@ -23,7 +23,7 @@ void set(const std::optional<T>& wish, T& field) {
 }
 
 void choose(const std::optional<std::string>& name, const Options& wish, std::string& chosen, Options& options) {
-  if (name) {  // with options of its own, even where the name is the one that was chosen already
+  if (name) {  // with options of its own, even if the name is the one already chosen
     chosen = *name;
     options = {};
   }

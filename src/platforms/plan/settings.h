@@ -1,4 +1,4 @@
-// A user's settings laid over what a platform has by default.
+// A user's settings applied over a platform's defaults.
 #pragma once
 
 #include "quench/platform.h"
@@ -17,7 +17,7 @@ void observe_least_error(Platform& platform, std::optional<ObserverChoice> refer
 
 void merge(const QuantSettings& later, QuantSettings& settings);  // the same over other settings
 
-// The first thing that was asked for and is not so: "granularity channel"; "" where all is.
+// The first setting that was asked for but does not hold: "granularity channel"; "" if all hold.
 std::string unmet_wish(const QuantSettings& asked, const PlanEntry& entry);
 
 }  // namespace quench

@@ -1,4 +1,4 @@
-// Outputs of a model whose tensors are otherwise cut where that costs least.
+// Outputs of a model whose tensors are otherwise clipped where that costs least.
 #pragma once
 
 #include "quench/plan_builder.h"

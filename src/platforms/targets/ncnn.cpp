@@ -1,4 +1,4 @@
-// ncnn: the inputs of Conv and Gemm only, in a text table of two lines a layer; what is requantized between two int8
+// ncnn: the inputs of Conv and Gemm only, in a text table of two lines per layer; what is requantized between two int8
 // layers ncnn decides itself.
 #include "platforms/families/explicit_family.h"
 #include "platforms/plan/limits.h"
@@ -16,7 +16,7 @@ void annotate(PlanBuilder& plan) {
   }
 }
 
-// A convolution in groups has one scale a group in ncnn: with several channels in each, the weight has one for all.
+// A convolution in groups has one scale per group in ncnn: with several channels in each, the weight has one for all.
 void refine(PlanBuilder& plan) {
   for (PlanEntry* entry : plan.entries()) {
     const Layer* layer = plan.owner_of(*entry);
@@ -27,7 +27,7 @@ void refine(PlanBuilder& plan) {
     scheme.granularity = Granularity::kTensor;
     scheme.axis = 0;
     entry->scheme = QScheme(scheme);
-    entry->rule += "; per tensor: ncnn has one scale a group";
+    entry->rule += "; per tensor: ncnn has one scale per group";
   }
 }
 

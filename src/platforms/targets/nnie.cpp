@@ -1,4 +1,4 @@
-// nnie: HiSilicon NNIE, logarithmic codes. Its arithmetic is wired: only observers may be changed. docs/platforms.md 1.
+// nnie: HiSilicon NNIE, logarithmic codes. Its arithmetic is fixed: only observers may be changed. docs/platforms.md 1.
 #include "platforms/families/inputs_family.h"
 
 namespace quench {

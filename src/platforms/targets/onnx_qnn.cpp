@@ -1,4 +1,4 @@
-// onnx_qnn: ONNX for TVM, QLinearConv and its kin. docs/platforms.md 1, 3 and 5.5.
+// onnx_qnn: ONNX for TVM, QLinearConv and the like. docs/platforms.md 1, 3 and 5.5.
 #include "platforms/families/inputs_family.h"
 #include "platforms/plan/limits.h"
 #include "quench/error.h"

@@ -1,5 +1,5 @@
 // onnxruntime: explicit Q/DQ for ONNX Runtime's integer kernels (docs/runtimes.md 2): uint8 activations, int8 weights
-// per channel, int32 biases. What must come out: every Conv and Gemm fused into an integer kernel.
+// per channel, int32 biases. The goal: every Conv and Gemm fused into an integer kernel.
 #include "graph/border.h"
 #include "platforms/families/explicit_family.h"
 #include "platforms/plan/code_flow.h"
@@ -10,7 +10,7 @@
 namespace quench {
 namespace {
 
-// MatMul's integer kernel gives float (MatMulIntegerToFloat), so that nothing behind it need be codes. The functions
+// MatMul's integer kernel gives float (MatMulIntegerToFloat), so that nothing after it need be codes. The functions
 // are computed on codes by a table or by the runtime itself.
 const CodeOperators& operators() {
   static const CodeOperators ops = {
@@ -48,7 +48,7 @@ void annotate(PlanBuilder& plan) {
   share_passed_codes(plan);
 }
 
-// A Gemm with one scale a channel would stay float in the runtime.
+// A Gemm with one scale per channel would stay float in the runtime.
 void refine(PlanBuilder& plan) {
   weigh_squares_for_products(plan);
   for (PlanEntry* entry : plan.entries()) {

@@ -1,4 +1,4 @@
-// openvino: Intel OpenVINO. Every tensor is decided by who makes it; weights keep one bit free against saturation on
+// openvino: Intel OpenVINO. Each tensor is decided by its producer; weights keep one bit free against saturation on
 // processors without VNNI. docs/platforms.md 1 and 3.
 #include <algorithm>
 
@@ -22,7 +22,7 @@ const std::set<std::string>& listed_ops(const PlanBuilder& plan) {
   return is_academic(plan) ? academic : all;
 }
 
-// "" or why nothing is quantized behind this layer, whoever reads it.
+// "" or why nothing is quantized after this layer, whatever reads it.
 std::string stays_float(const PlanBuilder& plan, const Layer& layer, const Value& value) {
   if (layer.op() == "Concat" && !is_academic(plan)) return "a Concat: its operands are quantized";
   if (is_model_output(value)) return "an output of the network";
@@ -56,7 +56,7 @@ void quantize_behind(PlanBuilder& plan, const CodeFlow& flow, const Layer& layer
     const bool wanted =
         plan.is_forced(*consumer) || (reason.empty() && listed && computes_on_codes(plan, flow, *consumer));
     if (!wanted) continue;
-    // The reference's exclusions mean who makes the tensor, ours who asks for it.
+    // The reference's exclusions refer to the producer of a tensor, ours to the layer that asks for it.
     plan.quantize_input(plan.parity() ? layer : *consumer, value, rule_text("input", *consumer));
   }
   if (!reason.empty()) plan.leave_float(value, reason);

@@ -8,6 +8,6 @@ Platform qnnpack() { return eager_platform("uint8 affine tensor", "int8 symmetri
 
 }  // namespace
 
-QUENCH_REGISTER_PLATFORM("qnnpack", qnnpack, "torch's QNNPACK; uint8 activations, int8 weights, one scale a tensor")
+QUENCH_REGISTER_PLATFORM("qnnpack", qnnpack, "torch's QNNPACK; uint8 activations, int8 weights, one scale per tensor")
 
 }  // namespace quench

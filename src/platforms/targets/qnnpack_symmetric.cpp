@@ -17,6 +17,6 @@ Platform qnnpack_symmetric() {
 }  // namespace
 
 QUENCH_REGISTER_PLATFORM("qnnpack_symmetric", qnnpack_symmetric,
-                         "torch's XNNPACK recipe; int8 activations and weights, one scale a tensor")
+                         "torch's XNNPACK recipe; int8 activations and weights, one scale per tensor")
 
 }  // namespace quench

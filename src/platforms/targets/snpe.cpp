@@ -1,5 +1,5 @@
 // snpe: Qualcomm SNPE, a file of encodings. docs/platforms.md 1 and 3, "inputs + outputs". Its encodings have one range
-// a tensor.
+// per tensor.
 #include "platforms/families/inputs_family.h"
 #include "platforms/plan/limits.h"
 #include "platforms/plan/settings.h"

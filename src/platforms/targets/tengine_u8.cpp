@@ -7,7 +7,7 @@
 namespace quench {
 namespace {
 
-// No merges; a graph output is quantized whoever makes it.
+// No merges; a graph output is quantized whatever makes it.
 void annotate(PlanBuilder& plan) {
   FamilyRule rule = {.ops = inputs_family_ops(), .merges = {}, .passed = {"Flatten"}};
   rule.ops.insert({"Concat", "HardSwish", "Sigmoid"});

@@ -1,5 +1,5 @@
-// tensorrt_nlp: transformers on TensorRT. docs/platforms.md 1 and 3. An operand that is a number makes no layer of an
-// Add.
+// tensorrt_nlp: transformers on TensorRT. docs/platforms.md 1 and 3. An Add with a number as an operand is not a
+// layer.
 #include "platforms/families/inputs_family.h"
 #include "platforms/plan/limits.h"
 #include "platforms/plan/settings.h"

@@ -18,7 +18,7 @@ const CodeOperators& operators() {
   return ops;
 }
 
-// The operand that comes straight from a Conv which only this Add reads: that Conv takes the Add in.
+// The operand that comes straight from a Conv which only this Add reads: that Conv absorbs the Add.
 const Value* fused_operand(const PlanBuilder& plan, const Layer& add) {
   for (const Value* value : plan.activations_of(add)) {
     const Layer* producer = plan.producer_of(*value);

@@ -48,7 +48,7 @@ Platform vitis() {
   platform.weight.scheme = QScheme::parse("int8 symmetric tensor pot").spec();
   platform.activation.scheme = QScheme::parse("int8 symmetric tensor pot").spec();
   platform.weight.observer = "min_max_floor";
-  // The reference's search, over all images at once in place of a vote of the batches (measured: docs/results.md).
+  // The reference's search, over all images at once instead of a vote of the batches (measured: docs/results.md).
   platform.activation.observer = "min_max_floor";
   platform.activation.observer_options = {{"type", "tensor"}};
   platform.activation.reference = ObserverChoice{"pot_mode"};
