@@ -1,4 +1,4 @@
-// What every operator's entry must hold to, whoever registers it.
+// What every operator's entry must satisfy, whoever registers it.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
