@@ -63,7 +63,7 @@ using PlatformRegistry = Registry<Platform>;
 // Conv, ConvTranspose, Gemm and MatMul followed by BatchNormalization and Relu; BatchNormalization with Relu.
 const std::vector<OpChain>& standard_groups();
 const std::vector<std::string>& standard_weighted();  // Conv, ConvTranspose, Gemm, MatMul
-std::vector<OpChain> groups_of(const Platform& platform, const QuantConfig& config);  // none where they are off
+std::vector<OpChain> groups_of(const Platform& platform, const QuantConfig& config);  // none if they are off
 
 // By name or alias, in any case; throws with the known names.
 const Platform& find_platform(const std::string& name);
@@ -119,7 +119,7 @@ class PlanBuilder {
       const PlanEntry& entry) const;  // of a weight or bias: its layer; of others the first that asked
 
   bool has_user_rule(const PlanEntry& entry) const;             // a rule for its layer changed it
-  const QuantSettings& asked_of(const PlanEntry& entry) const;  // what those rules say; empty where there is none
+  const QuantSettings& asked_of(const PlanEntry& entry) const;  // what those rules say; empty if there is none
 
   QuantPlan finish();  // resolves the user's rules, refines, validates, lists what stays float
 

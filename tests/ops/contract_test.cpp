@@ -21,7 +21,7 @@ TEST(OpContract, EveryEntryIsComplete) {
   }
 }
 
-// The result of an op on one float tensor; nothing where it needs more than that.
+// The result of an op on one float tensor; nothing if it needs more than that.
 std::optional<at::Tensor> try_op(const std::string& name, const at::Tensor& x) {
   if (name == "Not") return std::nullopt;  // of bools alone
   try {

@@ -78,7 +78,7 @@ std::map<std::string, StrippedTensor> by_name(const std::vector<Found>& found) {
 using HasRange = std::function<bool(const std::string&)>;
 
 // The first tensor with a range that stands for the node's input: after it, and after others that only move elements
-// about. Null where there is none.
+// around. Null if there is none.
 const Value* range_behind(const Node& node, const HasRange& has_range) {
   static const std::set<std::string> movers = {"Flatten", "Resize", "Reshape"};
   if (!movers.contains(node.op())) return nullptr;
