@@ -1,7 +1,7 @@
 // What calibration costs over float inference, for a zoo model of images (platform tensorrt) or an ONNX file of one
 // (platform onnxruntime, 224 pixels a side); bench/calibration makes the table.
 //   bench_calibration MODEL time ROUNDS            one line per observer: ratio, ns per element, seconds for scales,
-//                                                  elements per image; one thread, time of the processor
+//                                                  elements per image; one thread, CPU time
 //   bench_calibration MODEL memory WHAT IMAGES     peak memory in MB; WHAT is "float" or an observer
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -29,7 +29,7 @@ using namespace quench;
 constexpr std::int64_t kBatch = 32;
 const std::vector<std::string> kObservers = {"min_max", "ema_min_max", "ema_quantile", "mse", "kl", "histogram"};
 
-// Of the processor: with one thread what the clock says, but on a machine with other work too.
+// CPU time: with one thread the same as wall-clock time, but valid on a busy machine too.
 double seconds_of(const std::function<void()>& body) {
   const std::clock_t start = std::clock();
   body();

@@ -1,4 +1,4 @@
-// Images a second of a zoo model in one of three forms, in this process; bench/float_forward runs them
+// Images per second of a zoo model in one of three forms, in this process; bench/float_forward runs them
 // interleaved in separate processes and adds ONNX Runtime.
 //   bench_float_forward MODEL BATCH eager|eager_malloc|quench SECONDS
 //   bench_float_forward MODEL - export FILE.onnx

@@ -1,5 +1,5 @@
-// The fused loops against memory: each kernel beside a copy of the same tensor and beside LibTorch's own operator
-// where there is one. bench_kernels THREADS [ROUNDS] [--cuda]; bench/kernels runs it.
+// The fused loops against memory: each kernel against a copy of the same tensor and against LibTorch's own operator
+// if there is one. bench_kernels THREADS [ROUNDS] [--cuda]; bench/kernels runs it.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 

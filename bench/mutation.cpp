@@ -3,7 +3,7 @@
 //   bench_mutation COUNT SEED FOLDER FILE...      files that did harm are kept in FOLDER
 // Each mutation runs in a child that is forked from this one, warm process, and is bounded: an allocation that would
 // take its data over 2 GB fails, and so does a child that had more than 2 GB in memory or worked for more than 10 s.
-// A child ends with 0 (the model ran), 1 (refused by an Error), 4 (refused for want of memory), or it did harm.
+// A child ends with 0 (the model ran), 1 (refused by an Error), 4 (refused for lack of memory), or it did harm.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <sys/resource.h>
@@ -102,7 +102,7 @@ void use_model(const std::string& bytes) {
   setrlimit(RLIMIT_CORE, &no_core);
   const rlimit cpu{kSeconds, kSeconds + 1};
   setrlimit(RLIMIT_CPU, &cpu);
-  alarm(kSeconds * 4);  // by the clock, for what waits instead of working; the machine may be busy
+  alarm(kSeconds * 4);  // wall-clock time, for code that waits instead of working; the machine may be busy
   int code = 0;
   try {
     use_model(bytes);

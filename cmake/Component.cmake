@@ -1,5 +1,5 @@
 # quench_component(NAME [ATEN] [PCH headers...] [DEPENDS components...] [LINK targets...]): all .cpp of src/NAME and its
-# rooms. ATEN: its files use LibTorch's tensors. PCH: what most of them include beyond ATen/ATen.h and is slow to read.
+# subfolders. ATEN: its files use LibTorch's tensors. PCH: slow headers that most of them include beyond ATen/ATen.h.
 # OBJECT libraries keep the self-registering files, which a static archive would drop.
 function(quench_component name)
   cmake_parse_arguments(ARG "ATEN" "" "PCH;DEPENDS;LINK" ${ARGN})

@@ -11,7 +11,7 @@ install(TARGETS quench_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY include/quench DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY tools/runners DESTINATION ${CMAKE_INSTALL_DATADIR}/quench FILES_MATCHING PATTERN "*.py" PATTERN "*.mjs")
 install(EXPORT quench-targets NAMESPACE quench:: DESTINATION ${package_dir})
-# The imported target of LibTorch is made again by the user's build, from its own QUENCH_TORCH if given.
+# The user's build recreates the imported target of LibTorch, from its own QUENCH_TORCH if given.
 install(FILES cmake/LibTorch.cmake DESTINATION ${package_dir})
 
 configure_package_config_file(cmake/quench-config.cmake.in ${CMAKE_BINARY_DIR}/quench-config.cmake

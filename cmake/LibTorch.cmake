@@ -20,7 +20,7 @@ target_link_libraries(quench_torch INTERFACE
 target_compile_features(quench_torch INTERFACE cxx_std_20)
 
 # A CUDA build of LibTorch registers its kernels from libtorch_cuda.so, which nothing refers to by
-# symbol: it must be kept by hand. Only taken where the CUDA driver's toolkit is present.
+# symbol: it must be kept by hand. Only linked if the CUDA toolkit is present.
 set(QUENCH_CUDA "AUTO" CACHE STRING "AUTO, ON or OFF: link LibTorch's CUDA libraries")
 find_package(CUDAToolkit QUIET)
 if(QUENCH_CUDA STREQUAL "ON" OR

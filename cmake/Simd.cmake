@@ -1,4 +1,4 @@
-# No fused multiply-add by the compiler's choice: the loops give the same bits on every machine.
+# The compiler may not fuse multiply-adds: the loops give the same bits on every machine.
 target_compile_options(quench_quant PRIVATE -ffp-contract=off)
 target_compile_options(quench_kernels PRIVATE -ffp-contract=off)
 
@@ -6,7 +6,7 @@ target_compile_options(quench_kernels PRIVATE -ffp-contract=off)
 find_library(QUENCH_GOMP NAMES libgomp.so.1 HINTS ${QUENCH_TORCH}/lib REQUIRED)
 target_link_libraries(quench_kernels PUBLIC ${QUENCH_GOMP})
 if(QUENCH_FUZZ)
-  target_compile_definitions(quench_kernels PRIVATE QUENCH_ONE_THREAD)  # what is found is found again
+  target_compile_definitions(quench_kernels PRIVATE QUENCH_ONE_THREAD)  # findings can be reproduced
 endif()
 
 # src/kernels/simd/isa_*.cpp: the same loops for each instruction set. They see no LibTorch header (see kernels/simd/simd.h),

@@ -1,4 +1,4 @@
-// A post-training method of one's own, by the public headers alone: AdaRound on one block of a network, the recipe of
+// A custom post-training method, using only the public headers: AdaRound on one block of a network, the recipe of
 // MQBench's "Develop PTQ": a fake quantizer, the tensors that enter and leave the block, a loss.
 //   example_own_ptq_method MODEL DATA FIRST LAST     (the values that the block begins and ends with)
 #include <ATen/ATen.h>

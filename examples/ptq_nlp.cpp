@@ -1,4 +1,4 @@
-// A language model in eight bits: perplexities in float, on academic_nlp and on onnxruntime, as it is, with
+// A language model in eight bits: perplexities in float, on academic_nlp and on onnxruntime, unchanged, with
 // equalization of the gated layers, and with smoothing of what linear layers read. The table of docs/results.md.
 //   example_ptq_nlp MODEL CALIBRATION EVALUATION     (specs of data: docs/data.md)
 #include <chrono>

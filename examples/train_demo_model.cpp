@@ -44,11 +44,12 @@ Arguments parse(int argc, char** argv) {
   app.add_option("--out", arguments.out, "folder for the model and the test images")->capture_default_str();
   app.add_option("--epochs", train.epochs, "passes over the training images")->capture_default_str();
   app.add_option("--learning-rate", train.learning_rate, "highest learning rate")->capture_default_str();
-  app.add_option("--seed", train.seed, "of weights, order and augmentation")->capture_default_str();
+  app.add_option("--seed", train.seed, "seed of weights, order and augmentation")->capture_default_str();
   app.add_option("--checkpoint", train.checkpoint, "safetensors file for the best weights so far");
   app.add_option("--weights", arguments.weights, "safetensors file of an earlier run: no training, only the files");
   int threads = 2;
-  app.add_option("--threads", threads, "of LibTorch; the weights' last bits depend on it")->capture_default_str();
+  app.add_option("--threads", threads, "threads of LibTorch; the weights' last bits depend on them")
+      ->capture_default_str();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -81,7 +82,7 @@ struct CloseGzip {
 };
 using Gzip = std::unique_ptr<gzFile_s, CloseGzip>;
 
-// The first images or labels of an IDX file: the header with the new count, then so many items.
+// The first images or labels of an IDX file: the header with the new count, then that many items.
 void cut_idx(const std::string& from, const std::string& to, std::size_t header, std::size_t item) {
   const Gzip in(gzopen(from.c_str(), "rb"));
   QUENCH_CHECK(in, "cannot open '", from, "'");

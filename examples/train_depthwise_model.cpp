@@ -1,5 +1,5 @@
-// A network that per-tensor quantization takes apart: the zoo's MobileNetV2 (depthwise layers, ReLU6) trained for a few
-// epochs on CIFAR-10's data_batch_1, written as ONNX. docs/results.md shows what the corrections bring back.
+// A network that per-tensor quantization ruins: the zoo's MobileNetV2 (depthwise layers, ReLU6) trained for a few
+// epochs on CIFAR-10's data_batch_1, written as ONNX. docs/results.md shows what the corrections recover.
 //   example_train_depthwise_model DATA OUT.onnx [EPOCHS]
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>

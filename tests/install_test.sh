@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs into a temporary prefix, builds examples/out_of_tree against it from nothing but that prefix, runs
-# it, and looks at what it wrote with the installed program.   install_test.sh SOURCE BUILD MODEL
+# Installs into a temporary prefix, builds examples/out_of_tree against nothing but that prefix, runs it, and
+# inspects what it wrote with the installed program.   install_test.sh SOURCE BUILD MODEL
 set -euo pipefail
 source=$1 build=$2 model=$3
 work=$(mktemp -d)

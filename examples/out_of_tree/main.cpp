@@ -1,4 +1,4 @@
-// Imports a model, puts a Softmax behind its first output, runs it on random input, exports it.
+// Imports a model, puts a Softmax after its first output, runs it on random input, exports it.
 #include <ATen/ATen.h>
 #include <quench/executor.h>
 #include <quench/export.h>

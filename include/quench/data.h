@@ -58,7 +58,7 @@ class Dataset {
   virtual std::int64_t size() const = 0;
   virtual Sample get(std::int64_t index) const = 0;  // called from several threads; throws for a broken item
   virtual Task task() const = 0;
-  virtual std::int64_t pad_token() const { return -1; }            // kNextToken: what fills up short texts
+  virtual std::int64_t pad_token() const { return -1; }            // kNextToken: what pads short texts
   virtual std::vector<std::string> classes() const { return {}; }  // names by label; empty where not known
   // kNextToken: under which name of Sample::inputs the tokens are.
   virtual std::string token_input() const { return ""; }
@@ -126,8 +126,8 @@ struct Batch {
 
 // A batch as the graph's inputs take it, by name; one value without a name is for the only input. Numbers are cast to
 // the input's type (floats to floats, integers to integers if no value changes). Where the graph fixes its batch, the
-// last item is repeated up to a multiple of that. An input that has the rank of one item (its first axis is no batch)
-// takes a batch of one. Throws for an input without data and for data without an input, by name.
+// last item is repeated up to a multiple of that. An input that has the rank of one item (its first axis is not a
+// batch) takes a batch of one. Throws for an input without data and for data without an input, by name.
 NamedValues bind_inputs(const Graph& graph, const Batch& batch);
 
 struct LoadOptions {

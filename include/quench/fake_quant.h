@@ -103,7 +103,7 @@ std::unique_ptr<FakeQuant> make_fake_quant(const FakeQuantSpec& spec);
 
 // All tensors of a quantizer, scale and zero point first, as `sizes` (of the data) shape them.
 std::vector<FakeQuantParam> params_of(const FakeQuantSpec& spec);
-// Throws where a value makes no sense: not finite, a scale that is not positive, a zero point that is no code. What
+// Throws if a value makes no sense: not finite, a scale that is not positive, a zero point that is not a code. What
 // learns may leave its range (a negative scale), but not be NaN.
 void check_values(const FakeQuantSpec& spec, const FakeQuantTensors& tensors);
 FakeQuantTensors make_tensors(const FakeQuantSpec& spec, const std::vector<std::int64_t>& sizes);

@@ -71,7 +71,7 @@ class Value {
   bool is_parameter() const { return is_parameter_; }
   void set_parameter(bool parameter) { is_parameter_ = parameter; }
 
-  // What shape inference knows of the elements of a small integer tensor (rank 0 or 1), such as the
+  // What shape inference knows about the elements of a small integer tensor (rank 0 or 1), such as the
   // output of Shape: [N, 3, 32*W]. Absent when nothing is known.
   std::optional<Dims> contents;
 

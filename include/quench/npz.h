@@ -1,5 +1,5 @@
 // NumPy's .npy and .npz files. Types that NumPy lacks (bfloat16, fp8, int4) are refused on writing,
-// with the type that would do; objects, text and records are refused on reading: no pickle is executed.
+// with the type to use instead; objects, text and records are refused on reading: no pickle is executed.
 #pragma once
 
 #include <map>

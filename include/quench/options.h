@@ -1,4 +1,4 @@
-// Options of a plug-in: name -> number or word, as a config or an attribute gives them. Whoever reads them
+// Options of a plug-in: name -> number or word, as a config or an attribute gives them. Their reader
 // declares what it knows; anything else is an error that names the nearest known option.
 #pragma once
 

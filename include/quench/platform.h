@@ -61,7 +61,7 @@ using PlatformRegistry = Registry<Platform>;
 // Conv, ConvTranspose, Gemm and MatMul followed by BatchNormalization and Relu; BatchNormalization with Relu.
 const std::vector<OpChain>& standard_groups();
 const std::vector<std::string>& standard_weighted();  // Conv, ConvTranspose, Gemm, MatMul
-std::vector<OpChain> groups_of(const Platform& platform, const QuantConfig& config);  // none where they are off
+std::vector<OpChain> groups_of(const Platform& platform, const QuantConfig& config);  // none if they are off
 
 // By name or alias, in any case; throws with the known names.
 const Platform& find_platform(const std::string& name);

@@ -8,7 +8,7 @@ namespace quench {
 
 // Tells glibc to keep large blocks between batches instead of giving them back to the system and faulting
 // them in again (a factor of two for MobileNetV2 at batch 32). Costs: the peak stays in the process.
-// False where the C library has no such setting.
+// False if the C library has no such setting.
 bool keep_large_blocks();
 
 // Some virtual machines advertise AMX but hide its tile palette; oneDNN then dies with SIGILL. Where that

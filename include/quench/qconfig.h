@@ -17,7 +17,7 @@ struct QConfig {
 };
 
 // torch's presets ("fbgemm", "x86", "qnnpack", "onednn", "qnnpack_symmetric"), or any platform that has defaults: all
-// that the platform would do by itself, to be changed at will. They are recipes: no engine of that name is needed.
+// that the platform would do by itself, to be changed as you like. They are recipes: no engine of that name is needed.
 QConfig get_default_qconfig(const std::string& backend = "x86");
 
 // A submodule, as far as these rules need to know it.

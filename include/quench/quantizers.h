@@ -33,7 +33,7 @@ Node& insert_bias_quantizer(Graph& graph, Node& layer, int slot, Value& bias, co
 // Removes all quantizers and what only they used: leaves the float network.
 Graph without_quantizers(const Graph& graph);
 
-// What a quantizer says of itself.
+// What a quantizer says about itself.
 FakeQuantSpec fake_quant_spec(const Node& quantizer);
 FakeQuantTensors fake_quant_tensors(const Node& quantizer);  // its constants, not copied
 void set_scheme_of(Node& quantizer, const QScheme& scheme);

@@ -25,7 +25,7 @@ class Dim {
   const std::string& symbol() const { return symbol_; }
   std::string text() const;  // "3", "N", "?"
 
-  // Two unknown dims are written alike but need not be alike: see certainly_equal.
+  // Two unknown dims are written alike but need not be equal: see certainly_equal.
   bool operator==(const Dim& other) const = default;
   bool certainly_equal(const Dim& other) const { return !is_unknown() && *this == other; }
 

@@ -221,7 +221,7 @@ void run_job(const QuantizeJob& job, const CommonOptions& common) {
   if (files && !job.config.deploy.folder.empty()) write_deployment(*files, job.deploy_folder(), job.force);
   if (wrong) std::rethrow_exception(wrong);
   QUENCH_CHECK(files || !must_deploy, record.notes.back(), " (the calibrated model was written: ", job.model_file(),
-               "; --no-deploy leaves the target's files out)");
+               "; --no-deploy skips the target's files)");
   if (common.json) return print_json(json_of(record));
   print_summary(job, record, files);
 }

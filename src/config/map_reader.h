@@ -45,7 +45,7 @@ class MapReader {
   std::set<std::string> known_;
 };
 
-// The same for a value that stands anywhere.
+// The same for a value anywhere.
 std::string text_of(const Tree& tree, const std::string& path);
 bool flag_of(const Tree& tree, const std::string& path);
 double number_of(const Tree& tree, const std::string& path);

@@ -26,7 +26,7 @@ std::string of_255(const Tree& number, const std::string& path) {
 }
 
 struct Normalization {
-  std::string mean, std;  // "0.485,0.456,0.406"; "" where the config does not say
+  std::string mean, std;  // "0.485,0.456,0.406"; "" if the config does not say
 };
 
 std::string read_channels(MapReader& map, const std::string& key) {

@@ -11,7 +11,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// By the last part of the name, in small letters, without underscores and the number of dimensions.
+// By the last part of the name, in lower case, without underscores and the number of dimensions.
 const std::map<std::string, Names>& table() {
   static const std::map<std::string, Names> types = {
       {"linear", {"Gemm", "MatMul"}},

@@ -27,7 +27,7 @@ std::array<Slot, kSlots> slots;
 
 std::string reason(int error, const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
-  std::error_code ignored;  // a folder that cannot be looked at is as good as none
+  std::error_code ignored;  // a folder that cannot be read is as good as none
   switch (error) {
     case ENOENT:
       if (std::filesystem::is_directory(folder, ignored)) return concat("no files can be created in '", folder, "'");
@@ -72,7 +72,7 @@ void forget_on_interrupt(const std::string& path) {
 AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   namespace fs = std::filesystem;
   QUENCH_CHECK(!path.empty(), "no name was given for the file to write");
-  std::error_code ignored;  // a path that cannot be looked at cannot be opened either
+  std::error_code ignored;  // a path that cannot be examined cannot be opened either
   const fs::file_status status = fs::status(path, ignored);
   QUENCH_CHECK(!fs::is_directory(status), "cannot write '", path, "': it is a folder");
   direct_ = fs::exists(status) && !fs::is_regular_file(status);
@@ -126,7 +126,7 @@ void write_file_atomically(const std::string& path, std::string_view bytes) {
 }
 
 void check_writable(const std::string& path) {
-  std::error_code ignored;  // what cannot be looked at cannot be opened either
+  std::error_code ignored;  // what cannot be examined cannot be opened either
   const auto status = std::filesystem::status(path, ignored);
   const bool is_device = std::filesystem::is_other(status);
   // A pipe must not be opened twice: its reader takes the first end for the only one.

@@ -35,7 +35,7 @@ class Progress {
   std::string what_, unit_;
   Clock clock_;
   double start_, last_shown_;
-  std::size_t width_ = 0;  // of the bar's line as it stands
+  std::size_t width_ = 0;  // of the bar's current line
 };
 
 }  // namespace quench

@@ -41,7 +41,7 @@ bool abbreviates(const std::string& name, const std::string& candidate) {
   return at == name.size();
 }
 
-// How far a candidate is from what was written; less is nearer, nothing where it is not near. Mistyped comes before cut
+// How far a candidate is from what was written; less is nearer, nothing if it is not near. Mistyped comes before cut
 // short or cut out, that before abbreviated.
 std::optional<std::size_t> distance_of(const std::string& name, const std::string& candidate) {
   constexpr std::size_t kPart = 1000, kAbbreviation = 2000, kShortestPart = 3;

@@ -26,7 +26,7 @@ NamedValues first_item(const Graph& graph, const Dataset& data) {
     try {
       sample = data.get(index);
     } catch (const Error&) {
-      continue;  // whoever loads it says what is wrong, or leaves it out
+      continue;  // the loader says what is wrong, or skips it
     }
     return name_values(graph, sample.inputs, data);
   }

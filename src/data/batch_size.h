@@ -10,7 +10,7 @@ namespace quench {
 
 constexpr std::int64_t kDefaultBatch = 32;
 
-// The first item that can be read, by the names of the inputs, without what is shared or fed back; empty where none
+// The first item that can be read, by the names of the inputs, without what is shared or fed back; empty if none
 // can.
 NamedValues first_item(const Graph& graph, const Dataset& data);
 
@@ -20,7 +20,7 @@ std::int64_t first_dim(const Value& input);
 // The dim that counts items: the first of an input that leaves it open, else of the first input that has one.
 Dim batch_dim(const Graph& graph);
 
-// The batch that the graph's inputs fix, or -1 where they take any. With data, one where an item is a whole input
+// The batch that the graph's inputs fix, or -1 if they take any. With data, one where an item is a whole input
 // (which has no axis for a batch), and inputs that are the same for all items do not count.
 std::int64_t fixed_batch(const Graph& graph, const Dataset* data = nullptr);
 

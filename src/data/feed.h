@@ -17,7 +17,7 @@ std::vector<std::string> output_names(const Graph& graph);
 
 struct FeedOptions {
   std::int64_t batch = 0;                  // 0: the model's own where it is fixed, else `otherwise`
-  std::int64_t otherwise = kDefaultBatch;  // if nothing is said
+  std::int64_t otherwise = kDefaultBatch;  // the default
   int workers = 1;                         // decoding threads
   bool skip_broken = false;
   std::int64_t total = 0;  // at most this many items; 0: all

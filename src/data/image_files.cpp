@@ -111,7 +111,7 @@ std::map<std::string, std::int64_t> labels_of(const std::vector<std::string>& cl
 }  // namespace
 
 ImageFiles find_image_files(const std::string& folder, const std::string& class_list) {
-  std::error_code error;  // what cannot be looked at does not exist for us
+  std::error_code error;  // what cannot be read does not exist for us
   const fs::file_status status = fs::status(folder, error);
   QUENCH_CHECK(fs::exists(status), "no folder '", folder, "'");
   QUENCH_CHECK(fs::is_directory(status), "'", folder, "' is not a folder");

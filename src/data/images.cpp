@@ -41,7 +41,7 @@ class Geometry {
  public:
   Geometry(const DatasetSpec& spec, const InputHint& hint) : resize_(size_option(spec, "resize")) {
     const Size size = size_option(spec, "size"), crop = size_option(spec, "crop");
-    QUENCH_CHECK(!size.known() || !crop.known(), "size= and crop= exclude each other; give one of them");
+    QUENCH_CHECK(!size.known() || !crop.known(), "size= and crop= are mutually exclusive; give one of them");
     asked_ = resize_.known() || crop.known();
     final_ = size.known() ? size : crop.known() ? crop : Size{hint.height, hint.width};
     if (final_.known()) check_image_size(final_.height, final_.width);

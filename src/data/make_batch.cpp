@@ -14,7 +14,7 @@ class Stack {
  public:
   explicit Stack(std::int64_t capacity) : capacity_(capacity) {}
 
-  // Throws where the item is not like the first one.
+  // Throws if the item is not like the first one.
   void check(const RtValue& value) const {
     if (count_ == 0) return;
     QUENCH_CHECK(value.tensor().sizes() == sizes_ && value.dtype() == dtype_, "it is ", value.type().text(), ", but '",

@@ -16,7 +16,7 @@ struct MadeBatch {
 };
 
 // A broken item is left out and named when `skip_broken`, else it throws. Gives up between two items once
-// `stop` is set; nobody wants the batch then.
+// `stop` is set; nothing needs the batch then.
 MadeBatch make_batch(const Dataset& dataset, std::span<const std::int64_t> items, bool skip_broken,
                      const std::atomic<bool>& stop);
 

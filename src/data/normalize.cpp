@@ -26,7 +26,7 @@ Constants constants_of(const DatasetSpec& spec) {
   QUENCH_CHECK(norm || mean || std,
                "the normalization of the images is not given; use norm=imagenet, norm=cifar10, norm=mnist, norm=half "
                "(mean 0.5, std 0.5), norm=none (0 to 1), or mean=a,b,c&std=a,b,c, as the model was trained");
-  QUENCH_CHECK(!norm || (!mean && !std), "norm= and mean=/std= exclude each other; give one of them");
+  QUENCH_CHECK(!norm || (!mean && !std), "norm= and mean=/std= are mutually exclusive; give one of them");
   if (!norm) {
     QUENCH_CHECK(mean && std, "mean= and std= go together; ", mean ? "std" : "mean", "= is missing");
     return {*mean, *std};

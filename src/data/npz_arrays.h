@@ -22,14 +22,14 @@ struct ItemArrays {
   NamedValues item(std::int64_t index) const;
 };
 
-// Arrays without an axis, and those named, are the same for every item. Throws where the others differ in how many
+// Arrays without an axis, and those named, are the same for every item. Throws if the others differ in how many
 // items they hold.
 ItemArrays item_arrays(const NamedValues& arrays, const std::set<std::string>& shared);
 
 std::set<std::string> shared_option(const DatasetSpec& spec);  // shared=a,b
 
 // The name of the array with the labels: the one that labels= names, else 'labels' or 'y' where no input of the model
-// is called so. "" where there is none.
+// is called so. "" if there is none.
 std::string label_array(const NamedValues& arrays, const DatasetSpec& spec, const InputHint& hint);
 // The arrays that are inputs: the one that input= names (without a name then), else all but the labels. For a model
 // with one input, of 'input', 'x' and 'array' the one that is there.

@@ -32,7 +32,7 @@ std::map<std::string, std::string> parse_options(const std::string& text) {
 }
 
 bool is_folder(const std::string& path) {
-  std::error_code ignored;  // what cannot be looked at is no folder to us
+  std::error_code ignored;  // what cannot be read does not count as a folder
   return std::filesystem::is_directory(path, ignored);
 }
 

@@ -23,7 +23,7 @@ class OutputComparison {
   // `output` of the simulation says whether it is quantized, and whether it holds probabilities.
   OutputComparison(const Value& output, Task task);
 
-  // Throws where the shapes differ, naming the output.
+  // Throws if the shapes differ, naming the output.
   void add(const at::Tensor& found, const at::Tensor& simulated);
   void add_whole(const at::Tensor& found, const at::Tensor& integers);
   OutputResult result(const OutputBounds& bounds) const;

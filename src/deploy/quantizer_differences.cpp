@@ -95,7 +95,7 @@ Ends ends_of(const QType& type, std::size_t channel, double step) {
   return {(type.scheme.qmin() - zero) * scale / step, (type.scheme.qmax() - zero) * scale / step};
 }
 
-// "" where they are the same.
+// "" if they are the same.
 std::string scale_difference(const std::vector<double>& model, const std::vector<double>& file) {
   if (model.size() != file.size()) return concat("has ", model.size(), " scales, and ", file.size(), " in the file");
   for (std::size_t i = 0; i < model.size(); ++i)

@@ -10,7 +10,7 @@
 namespace quench {
 
 // A few batches that the graph can be run on: over the ranges of the quantizers that read its inputs, or normal; sizes
-// that are not known are tried. Empty where no size will do.
+// that are not known are tried. Empty if no size works.
 std::vector<NamedValues> runnable_inputs(const Graph& graph);
 
 // The first items of the data, as one batch.

@@ -1,4 +1,4 @@
-// The attributes of a quench.FakeQuant that are no options of its algorithm.
+// The attributes of a quench.FakeQuant that are not options of its algorithm.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace quench {
 
 bool is_node_attribute(const std::string& name);
-// Throws where an algorithm declares an option by the name of one of them: the node could hold only one of the two.
+// Throws if an algorithm declares an option by the name of one of them: the node could hold only one of the two.
 void check_option_names(const std::string& algorithm, const std::vector<OptionInfo>& options);
 
 }  // namespace quench

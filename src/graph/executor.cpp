@@ -67,7 +67,7 @@ struct Executor::State {
   ExecOptions options;
   Program program;
   std::vector<RtValue> constants;  // by value id
-  std::vector<Inputs> prepared;    // by step; empty where the op prepares nothing
+  std::vector<Inputs> prepared;    // by step; empty if the op prepares nothing
   std::map<std::pair<std::vector<int>, std::vector<int>>, Schedule> schedules;
   std::map<const Node*, std::any> kept;
   std::map<const Graph*, std::unique_ptr<Executor>> bodies;
@@ -90,7 +90,7 @@ class RunContext : public ExecContext {
     reconstructing = state.options.reconstructing;
   }
   const c10::Device& device() const override { return device_; }
-  // One stream of random numbers over all runs, begun anew when the seed changes.
+  // One stream of random numbers over all runs, restarted when the seed changes.
   at::Generator& generator() override {
     if (!state_.generator.defined() || state_.generator.current_seed() != state_.options.seed)
       state_.generator = make_generator(device_, state_.options.seed);

@@ -49,7 +49,7 @@ Schedule make_schedule(const Program& program, const std::vector<int>& feeds, co
       seen[index] = true;
     };
     for (int id : step.outputs)
-      if (id >= 0) note_last_use(id);  // an output that nobody uses dies at once
+      if (id >= 0) note_last_use(id);  // an unused output dies at once
     for (int id : step.inputs) {
       if (id < 0) continue;
       note_last_use(id);

@@ -43,7 +43,7 @@ Job::Job(const at::Tensor& x, const AffineArgs& args) : state_(std::make_unique<
   s.given_scale = args.scale;
   s.given_zero = args.zero_point;
   s.moved = needs_move(x, args.scheme);
-  args.scheme.scale_shape(x.sizes().vec());  // throws where the sizes do not fit the scheme
+  args.scheme.scale_shape(x.sizes().vec());  // throws if the sizes do not fit the scheme
   s.x = s.moved ? axis_to_end(x, args.scheme) : dense(x);
   s.scale = flat_scales(args.scale, args.scheme, s.moved);
   s.zero_point = flat_scales(args.zero_point, args.scheme, s.moved);

@@ -132,7 +132,7 @@ void one_hot_shape(Node& node) {
   std::optional<Dims> dims = input_dims(node, 0);
   if (dims) {
     const int axis = normalize_axis(node.get_int("axis", -1), static_cast<int>(dims->size()) + 1, node);
-    const auto depth = input_numbers(node, 1);  // any type will do
+    const auto depth = input_numbers(node, 1);  // of any type
     const bool known = depth && depth->size() == 1 && std::abs(depth->front()) < 0x1p53;
     dims->insert(dims->begin() + axis, known ? Dim(static_cast<std::int64_t>(depth->front())) : Dim());
   }

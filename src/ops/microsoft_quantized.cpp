@@ -23,7 +23,7 @@ std::vector<float> floats_of(const at::Tensor& tensor) {
   return {flat.const_data_ptr<float>(), flat.const_data_ptr<float>() + flat.numel()};
 }
 
-// `axis`: of scales that are one per channel; -1 where there may be one only. An absent zero point is 0.
+// `axis`: of scales that are one per channel; -1 if there may be one only. An absent zero point is 0.
 QType type_at(const Node& node, const Inputs& in, std::size_t scale_slot, DType dtype, int axis = -1) {
   QUENCH_CHECK(given(in, scale_slot), node.where(), ": input ", scale_slot, ", a scale, is absent");
   QUENCH_CHECK(dtype == DType::kUint8 || dtype == DType::kInt8, node.where(), ": codes of ", name_of(dtype),

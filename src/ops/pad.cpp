@@ -45,7 +45,7 @@ std::vector<Border> borders_of(const Node& node, int rank, const Sizes& pads, co
   return borders;
 }
 
-// Which element of 0..size-1 stands at a place that may lie outside.
+// Which element of 0..size-1 belongs at a place that may lie outside.
 std::int64_t source_of(const std::string& mode, std::int64_t place, std::int64_t size) {
   const auto modulo = [](std::int64_t a, std::int64_t b) { return ((a % b) + b) % b; };
   if (mode == "edge") return std::clamp<std::int64_t>(place, 0, size - 1);

@@ -176,7 +176,7 @@ std::vector<RtValue> resize(const Node& node, const Inputs& in, ExecContext&) {
   return {rule.coordinates == "tf_crop_and_resize" ? fill_outside(node, y, plan, rule) : y};
 }
 
-// What the inputs ask for; nothing where one of those that matter is not known.
+// What the inputs ask for; nothing if one of those that matter is not known.
 std::optional<Request> static_request(const Node& node) {
   Request request;
   const auto region = input_numbers(node, 1), scales = input_numbers(node, 2);
@@ -190,7 +190,7 @@ std::optional<Request> static_request(const Node& node) {
   return request;
 }
 
-// All numbers: what evaluation will do. Nothing where a dim or a request is not known.
+// All numbers: what evaluation will do. Nothing if a dim or a request is not known.
 std::optional<Dims> planned_dims(const Node& node, const Dims& dims) {
   const std::optional<Request> request = static_request(node);
   Ints sizes;

@@ -36,7 +36,7 @@ std::vector<RtValue> compress(const Node& node, const Inputs& in, ExecContext&) 
   return {RtValue(x.index_select(axis, chosen), in[0].dtype())};
 }
 
-// Nothing where the elements are taken in a row, whatever the dims.
+// Nothing if the elements are taken in a row, whatever the dims.
 std::optional<std::size_t> chosen_axis(const Node& node, const Dims& dims) {
   if (!node.has("axis")) return std::nullopt;
   return static_cast<std::size_t>(normalize_axis(node.require_int("axis"), static_cast<int>(dims.size()), node));

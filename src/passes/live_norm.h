@@ -15,7 +15,7 @@ struct LiveNorm {
   Node* norm_weight = nullptr;
   Node* quantizer = nullptr;  // of the weight
   Node* layer = nullptr;
-  Node* bias_quantizer = nullptr;  // quench.QuantizeBias or quench.FakeQuant; null where there is none
+  Node* bias_quantizer = nullptr;  // quench.QuantizeBias or quench.FakeQuant; null if there is none
   std::vector<Node*> between;      // of an open one: what undoes the scaling
   Node* norm = nullptr;            // of an open one: the BatchNormalization
 };

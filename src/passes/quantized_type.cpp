@@ -11,7 +11,7 @@
 namespace quench {
 namespace {
 
-// Of a value with known dims; empty where one is not a number.
+// Of a value with known dims; empty if one is not a number.
 std::vector<std::int64_t> known_sizes(const Value& value) {
   std::vector<std::int64_t> sizes;
   for (const Dim& dim : value.dims()) {
@@ -21,7 +21,7 @@ std::vector<std::int64_t> known_sizes(const Value& value) {
   return sizes;
 }
 
-// Granularity, axis and group, as ONNX has them; false where they do not fit the data.
+// Granularity, axis and group, as ONNX has them; false if they do not fit the data.
 bool describe_layout(const Node& node, const at::Tensor& scale, QSchemeSpec& spec) {
   if (scale.numel() == 1 && scale.dim() <= 1) return true;
   const Value& data = *node.input(0);

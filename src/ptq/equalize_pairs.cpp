@@ -30,7 +30,7 @@ std::string why_fixed(const Node& node) {
   return node.op() == "Gemm" && (scaled || node.get_int("transA", 0) != 0) ? "it scales or transposes" : "";
 }
 
-// Where the channels lie in what a layer reads or writes; -1 where the rank is not known.
+// Where the channels lie in what a layer reads or writes; -1 if the rank is not known.
 int channel_axis(const Node& layer, const Value& value) {
   if (layer.op() != "MatMul") return 1;
   return value.has_rank() ? value.rank() - 1 : -1;

@@ -22,9 +22,9 @@ struct SmoothSite {
   ConstantSlot offset;               // of these, the one that is added
   std::vector<Node*> layers;
   std::vector<const PlanEntry*> weights;
-  std::vector<PlanEntry*> derived;  // biases whose scale derives from that of x
-  bool splits = true;  // whether channels may be multiplied beside the layers: nothing planned stands there
-  std::vector<ConstantSlot> biases;  // of the layers; empty where one has none
+  std::vector<PlanEntry*> derived;   // biases whose scale derives from that of x
+  bool splits = true;                // whether channels may be multiplied beside the layers: nothing is planned there
+  std::vector<ConstantSlot> biases;  // of the layers; empty if one has none
   const at::Tensor& weight(std::size_t layer) const { return layers[layer]->input(1)->tensor(); }
 };
 

@@ -6,7 +6,7 @@
 namespace quench {
 
 // codes - z, exact in float64. With scales per channel `axis` must be the scheme's (counted from the front);
-// -1 where the op takes per-tensor operands only.
+// -1 if the op takes per-tensor operands only.
 at::Tensor centered(const QTensor& x, int axis = -1);
 float tensor_scale(const QTensor& x);  // of a per-tensor operand
 

@@ -42,7 +42,7 @@ QUENCH_HD inline float power_of(float x, float p) {
 QUENCH_HD inline double power_of(double x, double p) {
   const auto bits = __builtin_bit_cast(std::int64_t, x);
   const std::int64_t shifted = bits - 0x3fe6a09e667f3bcd;
-  // An arithmetic shift of 64 bits is no vector instruction before AVX-512; of the upper half alone it is one.
+  // Before AVX-512 no vector instruction shifts 64 bits arithmetically; for the upper half alone there is one.
   const auto exponent = static_cast<std::int32_t>(static_cast<std::int32_t>(shifted >> 32) >> 20);
   const double m = __builtin_bit_cast(double, bits - (static_cast<std::int64_t>(exponent) << 52));
   const double t = (m - 1.0) / (m + 1.0), t2 = t * t;

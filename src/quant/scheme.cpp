@@ -103,7 +103,7 @@ void read_granularity(const std::string& word, const std::string& text, QSchemeS
   if (has_group) spec.group = read_number(group, text);
 }
 
-// Of words that exclude each other; a plain word is its own kind.
+// The kind of mutually exclusive words; a plain word is its own kind.
 std::string kind_of_word(const std::string& name) {
   if (name == "symmetric" || name == "affine") return "symmetric or affine";
   if (name == "narrow" || name == "pot") return name;

@@ -127,7 +127,7 @@ void check_sharing(const QuantPlan& plan) {
     const PlanEntry* leader = plan.find(entry.shared_with);
     QUENCH_CHECK(leader, "'", entry.value, "' shares the scale of '", entry.shared_with, "', which has no entry");
     QUENCH_CHECK(leader->shared_with.empty(), "'", entry.value, "' shares the scale of '", entry.shared_with,
-                 "', which shares another's itself");
+                 "', which itself shares another's");
     QUENCH_CHECK(leader->scheme == entry.scheme, "'", entry.value, "' (", entry.scheme.text(),
                  ") shares the scale of '", entry.shared_with, "' (", leader->scheme.text(),
                  "): the schemes must be equal");

@@ -99,7 +99,7 @@ const IntegerOp* find_op(const std::string& name) {
 }
 
 // ONNX Runtime on x86 replaces a layer between DequantizeLinear and QuantizeLinear by an integer kernel where its
-// activations are uint8 and nothing stands before the QuantizeLinear but a clamp that the codes saturate to anyway.
+// activations are uint8 and nothing precedes the QuantizeLinear but a clamp that the codes saturate to anyway.
 bool mlas_replaces(const LayerForm& form) {
   for (std::size_t slot = 0; slot < form.in.size(); ++slot) {
     const bool is_weight = slot == 1 && entry_of(*form.node).traits.weight_slot == 1;

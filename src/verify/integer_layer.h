@@ -11,7 +11,7 @@ namespace quench {
 // What is known about a layer before any data.
 struct LayerForm {
   const Node* node = nullptr;
-  std::vector<const QType*> in;  // one per slot; null where that is in float, absent, or no data
+  std::vector<const QType*> in;  // one per slot; null if that is in float, absent, or no data
   bool float_bias = false;       // a bias that is not in int32 at s_x * s_w
   const QType* y = nullptr;
   Clip clip;  // of the activations between the node and its quantizer

@@ -18,7 +18,7 @@ namespace {
 
 struct Step {
   const Node* quantizer = nullptr;
-  LayerForm form;  // its node is null where the step quantizes an input of the graph
+  LayerForm form;  // its node is null if the step quantizes an input of the graph
   bool integer = false;
   at::Tensor bias;                   // int32, or undefined
   std::vector<std::string> sources;  // the codes and the graph's inputs that it is computed from

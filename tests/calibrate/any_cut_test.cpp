@@ -1,5 +1,5 @@
-// What calibration finds depends on the set of images alone: for the defaults of every platform, scales are equal to
-// the bit whatever the batch and the order of the images, and to rounding where the model fixes another batch.
+// What calibration finds depends only on the set of images: for the defaults of every platform, scales are equal to
+// the bit whatever the batch and the order of the images, and up to rounding if the model fixes another batch.
 #include <gtest/gtest.h>
 
 #include "calibrate/small_graph.h"
@@ -82,7 +82,7 @@ TEST_P(AnyCut, GivesTheSameScales) {
   expect_same(calibrated(GetParam(), images().index({at::randperm(37)}), 32), wanted, "in another order");
 }
 
-// 37 images in batches of 8: the last one is filled up with copies of its last image. The network's own values round
+// 37 images in batches of 8: the last one is padded with copies of its last image. The network's own values round
 // differently at another batch size: sums of 216 products at most, so that 216 * 2^-24 bounds what ranges differ by.
 TEST_P(AnyCut, AFixedBatchMakesNoOther) {
   const CalibrationRecord wanted = calibrated(GetParam(), images(), 32);

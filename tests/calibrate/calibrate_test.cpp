@@ -66,7 +66,7 @@ TEST(Calibrate, SaysOverHowManyBatchesItAveraged) {
   EXPECT_TRUE(calibrate(set, TensorData(images()), batches_of(4)).notes.empty());
 }
 
-// 10 items in a model that takes 4: two copies fill up the last batch, and neither averages nor counts see them.
+// 10 items in a model that takes 4: two copies pad the last batch, and neither averages nor counts see them.
 TEST(Calibrate, CopiesThatFillUpAFixedBatchDoNotCount) {
   for (const char* observer : {"ema_min_max", "ema_quantile", "mse", "percentile", "lsq"}) {
     QuantizedModel open = quantized_model(observer), fixed = quantized_model(observer);

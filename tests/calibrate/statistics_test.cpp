@@ -27,7 +27,7 @@ CalibrationOptions kept_in(const Folder& folder) {
   return options;
 }
 
-// Whether the second observer finds all it needs after a run with the first, and then the scales of a run of its own.
+// Whether the second observer finds all it needs after a run with the first, and gives the scales of its own run.
 bool reuses(const std::string& first, const std::string& second) {
   const Folder folder("statistics_test");
   QuantizedModel before = quantized_model(first), after = quantized_model(second), own = quantized_model(second);

@@ -1,4 +1,4 @@
-// MQBench's literal calls: a loop of the caller's own.
+// MQBench's literal calls: the caller's own loop.
 #include <gtest/gtest.h>
 
 #include "calibrate/small_graph.h"

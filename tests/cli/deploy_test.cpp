@@ -32,7 +32,7 @@ class Deploy : public testing::Test {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return quench_run(arguments);
   }
-  // Names and contents of all that lies in the folder of files but for the list of them; hidden ones too.
+  // Names and contents of all files in the folder except the list of them; hidden ones too.
   std::map<std::string, std::string> contents() const {
     std::map<std::string, std::string> files;
     if (fs::exists(out()))

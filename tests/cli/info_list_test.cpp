@@ -15,7 +15,7 @@ TEST(Info, SaysWhatThereIs) {
   EXPECT_EQ(json.at("amx_hidden").get<bool>(), !json.at("cpu_note").get<std::string>().empty());
 }
 
-// libgomp reads it when it is loaded: it must be there before main. What the user has set holds.
+// libgomp reads it when it is loaded: it must be set before main. What the user has set is kept.
 TEST(Info, ThreadsSleepAtBarriersUnlessTheUserSaysOtherwise) {
   ::unsetenv("OMP_WAIT_POLICY");
   ::unsetenv("GOMP_SPINCOUNT");

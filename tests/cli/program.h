@@ -18,13 +18,13 @@
 namespace quench {
 
 struct Outcome {
-  int code = -1;  // -signal where one ended it
+  int code = -1;  // -signal if one ended it
   std::string out, err;
   double seconds = 0.0;
   nlohmann::json json() const { return nlohmann::json::parse(out); }
 };
 
-// A folder that goes away with the test.
+// A folder that is removed with the test.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

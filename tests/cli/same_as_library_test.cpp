@@ -47,7 +47,7 @@ class EveryWay : public testing::TestWithParam<std::string> {
   }
 
  private:
-  // As a file holds it, plan and stage included, but for the provenance that only the program knows.
+  // As in a file, plan and stage included, except for the provenance that only the program knows.
   static std::string text_of(Graph file) {
     file.metadata.erase("quench.format");
     file.metadata.erase("quench.record");

@@ -1,4 +1,4 @@
-// The commands on a TorchScript file, whose shapes a config or an option says.
+// The commands on a TorchScript file, whose shapes a config or an option gives.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/api/module.h>

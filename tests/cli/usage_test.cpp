@@ -69,7 +69,7 @@ TEST(Usage, RefusesValuesOutOfRange) {
             "exporters, runtimes, data, zoo\n");
 }
 
-// The model does not exist: what is said of the output was seen before anything was read.
+// The model does not exist: the output was checked before anything was read.
 TEST(Usage, SaysAtOnceThatAnOutputCannotBeWritten) {
   const TemporaryFolder folder;
   for (const std::string& path : {folder.path("no/file"), folder.path("."), std::string("/proc/file")}) {

@@ -1,4 +1,4 @@
-// What a user is told of a config that cannot be read: what, where, and what would do.
+// What a user is told about a config that cannot be read: what is wrong, where, and what would be right.
 #include "config/jobs.h"
 
 namespace quench {

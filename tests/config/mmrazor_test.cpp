@@ -83,7 +83,7 @@ TEST(Mmrazor, ReadsTheSixKeys) {
   const JobConfig job = job_of(kPtq);
   const QuantSettings &weight = job.quant.weight, &activation = job.quant.activation;
   EXPECT_EQ(weight.observer, "min_max");
-  EXPECT_EQ(weight.granularity, Granularity::kChannel);  // PerChannel stands in the class name
+  EXPECT_EQ(weight.granularity, Granularity::kChannel);  // PerChannel is in the class name
   EXPECT_EQ(weight.is_signed, true);
   EXPECT_EQ(weight.symmetric, true);
   EXPECT_EQ(weight.narrow, true);

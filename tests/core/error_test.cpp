@@ -25,7 +25,7 @@ struct Ending {
   std::string words;
 };
 
-// As the program ends where `body` throws inside two stages.
+// How the program ends if `body` throws inside two stages.
 Ending ending_of(const std::function<void()>& body) {
   try {
     with_context([] { return "in the stage"; }, [&] { with_context([] { return "at node 'a'"; }, [&] { body(); }); });

@@ -15,7 +15,7 @@ long page_faults() {
   return usage.ru_minflt;
 }
 
-// Makes, touches and frees a block of 64 MiB; the page faults that took.
+// Allocates, touches and frees a block of 64 MiB; returns the page faults that took.
 long faults_of_one_block() {
   constexpr std::size_t kBytes = std::size_t{64} << 20;
   const long before = page_faults();

@@ -24,7 +24,7 @@ TEST(Cuda, RunsAGraphWhoseConstantsLieOnTheCpu) {
   const at::Tensor on_gpu = gpu.run({RtValue(x)})[0].tensor();
   EXPECT_TRUE(on_gpu.is_cuda());
   // Sums of up to 576 products in another order, over 20 layers; TF32 is off by default for matmul but on
-  // for cuDNN convolutions (10 bits of mantissa: relative steps of 1e-3 a layer).
+  // for cuDNN convolutions (10 bits of mantissa: relative steps of 1e-3 per layer).
   EXPECT_TRUE(at::allclose(on_gpu.cpu(), cpu.run({RtValue(x)})[0].tensor(), 2e-2, 2e-2));
 }
 

@@ -1,4 +1,4 @@
-// A small calibrated network, and what was deployed of it, for the tests of exporters.
+// A small calibrated network, and its deployment, for the tests of exporters.
 #pragma once
 
 #include "calibrate/small_graph.h"
@@ -34,7 +34,7 @@ inline const DeployFile& file_of(const Deployment& deployment, const std::string
   fail("there is no file '", name, "' among", names);
 }
 
-// A model as it stands in its file.
+// A model as it is in its file.
 inline Graph read_back(const DeployFile& file) {
   return import_onnx_bytes(export_onnx_bytes(file.model, {.opset = file.opset}));
 }

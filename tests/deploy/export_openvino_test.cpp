@@ -68,8 +68,8 @@ TEST(ExportOpenvino, RoundsSevenBitWeightsBeforeTheirRangeIsWidened) {
   EXPECT_EQ(codes.max().item<float>(), 63.0F);
   EXPECT_EQ(codes.min().item<float>(), -64.0F);
   const at::Tensor simulated =
-      Executor(quantized).run({}, {"w1.fq"}).at("w1.fq").tensor();  // the value behind the quantizer
-  // The formula's own rounding: float32 ends over 255 steps, some 2^-23 of 128 s.
+      Executor(quantized).run({}, {"w1.fq"}).at("w1.fq").tensor();  // the value after the quantizer
+  // The formula's own rounding: float32 ends over 255 steps, about 2^-23 of 128 s.
   EXPECT_TRUE(at::allclose(fake_quantize(w1, w1.input(0)->tensor()), simulated.to(at::kDouble), 0, 1e-5));
 }
 

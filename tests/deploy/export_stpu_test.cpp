@@ -15,7 +15,7 @@ nlohmann::json minmax_of(const Graph& graph) {
   return json_of(deployed(planned(graph, "stpu")), "net_stpu_minmax.json");
 }
 
-// conv: the range of the Relu behind it. emin: K = 3 products, sqrt(3) * 63.5 * 31.75 = 3492 against 127, 2^11 <= 3492:
+// conv: the range of the Relu after it. emin: K = 3 products, sqrt(3) * 63.5 * 31.75 = 3492 against 127, 2^11 <= 3492:
 // E = 127 + 11, less 10. fc is fixed to 128 and has no bias.
 TEST(ExportStpu, Ranges) {
   const nlohmann::json expected = {

@@ -7,7 +7,7 @@ namespace {
 
 constexpr const char* kUint8 = "uint8 affine tensor";
 
-// conv runs with the Relu behind it: the same numbers. No weights.
+// conv runs with the Relu after it: the same numbers. No weights.
 TEST(ExportTengine, Lines) {
   const Deployment deployment = deployed(planned(ranged_net(kUint8, kUint8), "tengine_u8"));
   EXPECT_EQ(file_of(deployment, "net_for_tengine.scale").text,

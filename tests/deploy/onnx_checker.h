@@ -26,7 +26,7 @@ inline CommandResult run_command(const std::string& command) {
   return result;
 }
 
-// The python of tools/test-venv; "" when it cannot be had (then `why` says so).
+// The python of tools/test-venv; "" if it is not available (then `why` says so).
 inline std::string test_python(std::string& why) {
   const char* data = std::getenv("QUENCH_TEST_DATA");
   const std::filesystem::path root = data ? std::filesystem::path(data).parent_path().parent_path() : ".";

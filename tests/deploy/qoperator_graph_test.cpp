@@ -9,7 +9,7 @@
 namespace quench {
 namespace {
 
-// `line` makes the float %a of %x and %y (of codes %cx and %cy) and of the weight %w; what becomes of the graph, less
+// `line` makes the float %a from %x and %y (of codes %cx and %cy) and the weight %w; what becomes of the graph, without
 // the DequantizeLinear at its end.
 std::string rewritten(const std::string& line, const std::string& type = "uint8", const std::string& only = "") {
   Graph graph = parse_graph(concat(R"(graph "g" {
@@ -97,7 +97,7 @@ TEST(QOperatorGraph, LeavesTheRestBetweenItsPairs) {
             in + "a = AveragePool(x) dilations=[2, 2] kernel_shape=[2, 2]" + quantize);
   EXPECT_EQ(rewritten("%a = MaxPool \"a\" (%x) {kernel_shape = ints[2, 2]}"),
             in + "a = MaxPool(x) kernel_shape=[2, 2]" + quantize)
-      << "another scale behind it";
+      << "another scale after it";
 }
 
 TEST(QOperatorGraph, MovesCodesWhereTheScaleIsTheSame) {

@@ -1,4 +1,4 @@
-// Networks whose quantizers have given numbers, so that what a file must say of them can be worked out by hand.
+// Networks whose quantizers have given numbers, so that what a file must say about them can be worked out by hand.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -17,7 +17,7 @@ struct Numbers {
   std::vector<std::int32_t> zero_point;
 };
 
-// A calibrated quantizer behind a value.
+// A calibrated quantizer after a value.
 inline void quantize(Graph& graph, const std::string& value, const std::string& scheme, const Numbers& numbers,
                      const std::string& algorithm = "") {
   FakeQuantSpec spec;

@@ -83,7 +83,7 @@ std::vector<RtValue> read_values(const fs::path& folder, const char* kind, const
   return result;
 }
 
-// Every value of the run, checked against what the graph says of it as it is.
+// Every value of the run, checked against what the graph says about it.
 struct Run {
   NamedValues values;
   std::string wrong_type;

@@ -1,4 +1,4 @@
-// Shape inference held to what runs gave: types are inferred anew from a graph's inputs alone (what the file says of
+// Shape inference checked against runs: types are inferred from a graph's inputs alone (what the file says about
 // other values is forgotten) and compared with the values of a run.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace quench {
 
-// What inference is told of the graph's inputs.
+// What inference is told about the graph's inputs.
 enum class Told : std::uint8_t {
   kTypes,    // what the file declares
   kShapes,   // the dims that they have in this run
@@ -19,7 +19,7 @@ enum class Told : std::uint8_t {
 
 constexpr std::size_t kToldCount = 4;
 
-// Graph outputs by what is inferred of them (numbers: or products of the inputs' symbols). A sequence counts as its
+// Graph outputs by what is inferred about them (numbers: or products of the inputs' symbols). A sequence counts as its
 // elements' type does.
 struct ShapeCount {
   int numbers = 0, partly = 0, no_rank = 0;

@@ -26,7 +26,7 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
-// "suite/case  reason" a line.
+// One "suite/case  reason" per line.
 std::map<std::string, std::string> read_expectations(const fs::path& path) {
   std::map<std::string, std::string> result;
   std::ifstream file(path);

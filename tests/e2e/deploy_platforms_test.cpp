@@ -62,7 +62,7 @@ bool has_op_of(const Graph& graph, const std::string& domain) {
                      [&](const auto& node) { return node->op().starts_with(domain + "."); });
 }
 
-// Operators of other vendors' domains are read to be looked at, not run.
+// Operators of other vendors' domains are read to be inspected, not run.
 Graph read_back(const DeployFile& file) {
   ImportOptions options;
   options.allow_unsupported = has_op_of(file.model, "org.openvinotoolkit") || has_op_of(file.model, "com.microsoft");
@@ -81,7 +81,7 @@ void check_model(const DeployFile& file, const Graph& before) {
 }
 
 // N.onnx with vendors' quantizers is the whole simulation: weights that lie on their grids stay there, activations have
-// the same quantizers. QuantizeLinear and operators on codes may round otherwise near ties.
+// the same quantizers. QuantizeLinear and operators on codes may round differently near ties.
 void check_reference(const DeployFile& file, const Graph& quantized) {
   ASSERT_EQ(file.name, "net.onnx");
   if (!has_op_of(file.model, "vendor")) return;

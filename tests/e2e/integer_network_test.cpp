@@ -35,7 +35,7 @@ struct Differences {
   }
 };
 
-// The codes behind every quantizer of the float graph: its values lie on the grid.
+// The codes of every quantizer of the float graph: its values lie on the grid.
 Codes simulate(Executor& executor, const IntegerNetwork& network, const at::Tensor& x) {
   const std::string& input = executor.graph().inputs()[0]->name();
   Codes codes;
@@ -126,10 +126,10 @@ TEST(IntegerNetwork, DemoModelPredictsAsItsSimulation) {
 }
 
 // 99.9 % are to be equal, and are here (999 of 1,000 under both rules). `float` is the simulation's own arithmetic but
-// for its float32 sums; `mlas` rounds otherwise, and one code that falls to the other side of a tie grows to a tenth of
-// the codes of the last layers. Of all 10,000 test images 6 (float) and 16 (mlas) were predicted otherwise, each with
-// its two largest logits at most two codes apart. The order of float32 sums is the processor's, so that the test allows
-// what is expected of 1,000 (0.6 and 1.6) and four deviations more: 4 and 7.
+// for its float32 sums; `mlas` rounds differently, and one code that falls to the other side of a tie grows to a tenth
+// of the codes of the last layers. Of all 10,000 test images 6 (float) and 16 (mlas) were predicted differently, each
+// with its two largest logits at most two codes apart. The processor decides the order of float32 sums, so the test
+// allows what is expected of 1,000 (0.6 and 1.6) and four deviations more: 4 and 7.
 TEST(IntegerNetwork, ResNet20PredictsAsItsSimulation) {
   const std::string model = data_file("models/resnet20_cifar10_bn.onnx");
   const std::string calibration = data_file("cifar10/data_batch_1.bin"), test = data_file("cifar10/test_batch.bin");

@@ -1,4 +1,4 @@
-// Training with live BatchNormalization is proved: after 50 steps at 4-bit weights the codes of the training grid are
+// Proves training with live BatchNormalization: after 50 steps at 4-bit weights the codes of the training grid are
 // those of the folded network, all of them, and the folded network computes what the live one does.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>

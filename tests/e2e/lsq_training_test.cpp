@@ -1,4 +1,4 @@
-// The quantization core is proved in training: LSQ at 2-bit weights and activations on the embedded model, with
+// Proves the quantization core in training: LSQ at 2-bit weights and activations on the embedded model, with
 // quantizers placed by hand (first and last layer at 8 bits, as the paper has it), wins back most of what min-max
 // loses; and a run that is saved and reloaded half-way ends with the same bits.
 #include <ATen/ATen.h>

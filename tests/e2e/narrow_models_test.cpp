@@ -31,7 +31,7 @@ Graph demo_graph(DType dtype) {
 
 std::unique_ptr<Dataset> images(int first, int count) { return open_dataset(demo_data(first, count)); }
 
-// Names at the border have ".float32" behind them.
+// Names at the border end in ".float32".
 std::string without_borders(std::string text) {
   const std::string mark = ".float32";
   for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark)) text.erase(at, mark.size());
@@ -117,7 +117,7 @@ std::string name_of_job(const testing::TestParamInfo<Job>& one) {
 
 INSTANTIATE_TEST_SUITE_P(All, NarrowModel, testing::ValuesIn(all_jobs()), name_of_job);
 
-// One process for all: loading the package takes longer than checking. N.onnx with vendors' quantizers is no file for a
+// One process for all: loading the package takes longer than checking. N.onnx with vendors' quantizers is not for a
 // checker, which does not know them.
 TEST(NarrowModels, FilesOfEveryTargetPassTheChecker) {
   std::string why;

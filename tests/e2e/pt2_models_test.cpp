@@ -1,4 +1,4 @@
-// The torch.export archives of the data folder: every value of the network beside what LibTorch computes call by call,
+// The torch.export archives of the data folder: every value of the network against what LibTorch computes call by call,
 // at several batch sizes; and their recorded outputs.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -34,8 +34,8 @@ class Pt2Models : public testing::TestWithParam<std::string> {
   std::map<std::string, RtValue> recorded;
 };
 
-// A node rounds a few times, relative to values no larger than `size`, and hands on what those before it rounded: so
-// many units in the last place may two runs of the same network with other kernels differ after `nodes` nodes.
+// A node rounds a few times, relative to values no larger than `size`, and hands on what those before it rounded: two
+// runs of the same network with other kernels may differ by that many units in the last place after `nodes` nodes.
 double tolerance_of(std::size_t nodes, double size) {
   return 16.0 * std::numeric_limits<float>::epsilon() * static_cast<double>(nodes + 1) * size;
 }

@@ -1,5 +1,5 @@
 // A torch.export program as LibTorch itself computes it: call by call through its dispatcher, by the operators' own
-// schemas. Nothing of the table that importing uses is asked.
+// schemas. The table that importing uses plays no part.
 #pragma once
 
 #include <map>

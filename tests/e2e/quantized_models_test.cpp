@@ -1,4 +1,4 @@
-// Real models that ONNX Runtime's own tools quantized, in every form that they write, beside ONNX Runtime's outputs.
+// Real models that ONNX Runtime's own tools quantized, in every form that they write, against ONNX Runtime's outputs.
 // quantized_models.py makes the files once, beside the program.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ double average(const at::Tensor& tensor) { return tensor.to(at::kDouble).abs().m
 double largest(const at::Tensor& tensor) { return tensor.to(at::kDouble).abs().max().item<double>(); }
 
 // The float model as ONNX Runtime's optimizer writes it: every node rounds a few times, relative to the output's size.
-// Quantized: both compute the same codes but where a sum rounded in another order falls to the other side of a tie.
+// Quantized: both compute the same codes except where a sum rounded in another order falls to the other side of a tie.
 // Such single codes move the output; quantizing, which moves every value by up to half a step, moves it far more. A
 // scale, zero point or operator read wrongly moves it as much as that: a quarter is between the two.
 double tolerance_of(const std::string& form, const Graph& graph, const std::map<std::string, RtValue>& arrays) {

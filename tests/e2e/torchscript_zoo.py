@@ -4,7 +4,7 @@ and a few small networks of PyTorch's own layers and of control flow.
 
     torchscript_zoo.py FOLDER    ->  FOLDER/NAME.script.pt, NAME.trace.pt, NAME.npz (input, output, output of doubles)
 
-Made with Debian's python3-torch and python3-torchvision, or any later ones. What is there already is left alone.
+Made with Debian's python3-torch and python3-torchvision, or any later ones. Existing files are left alone.
 """
 import os, pathlib, sys, warnings
 
@@ -20,7 +20,7 @@ NETS["vit_b_16"] = {"image_size": 64}
 
 
 class Gated(torch.nn.Module):
-    """Branches and loops that hang on the image: they stay in the graph."""
+    """Branches and loops that depend on the image: they stay in the graph."""
 
     def __init__(self):
         super().__init__()
@@ -55,7 +55,7 @@ class SelfAttention(torch.nn.Module):
         return self.attention(x, x, x, need_weights=False)[0]
 
 
-# Name: how it is made, its input, and the forms in which it is written. Traces without gradients hold one operator a layer.
+# Name: how it is made, its input, and the forms it is written in. Traces without gradients hold one operator per layer.
 OWN = {"gated": (Gated, (3, 32, 32), ["script"]),
        "self_attention": (SelfAttention, (7, 32), ["script", "trace"]),
        "encoder_layer": (lambda: torch.nn.TransformerEncoderLayer(32, 4, 64, batch_first=True), (7, 32),

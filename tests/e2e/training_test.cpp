@@ -1,4 +1,4 @@
-// The core is proved in training: a graph traced from a module trains like the module, bit for bit.
+// Proves the core in training: a graph traced from a module trains like the module, bit for bit.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>

@@ -14,7 +14,7 @@ namespace {
 class EveryFakeQuant : public testing::TestWithParam<std::string> {
  protected:
   FakeQuantSpec spec() const { return spec_for(GetParam()); }
-  // Gives another weight than the one that it got: some promises are about nearness.
+  // Returns a different weight than it was given: some promises are about closeness.
   bool transforms() const { return GetParam() == "dorefa"; }
 };
 

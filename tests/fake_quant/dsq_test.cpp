@@ -25,9 +25,9 @@ TEST(Dsq, GradientsEqualTheOracleAndFiniteDifferences) {
   const at::Tensor xd = leaf(x), soft = soft_staircase(xd, s, 7, scheme, 0.4);
   soft.backward(dy.to(at::kDouble));
   // Inside, |v| <= 8, and the reciprocal and the product round once each: a fraction is good to 2 * 8 * 2^-24 = 1e-6.
-  // The slope changes by less than S K^2 = 3.2 a step, and dy is below 4: 1.3e-5. The slope itself, at most S K / 2 =
+  // The slope changes by less than S K^2 = 3.2 per step, and dy is below 4: 1.3e-5. The slope itself, at most S K / 2 =
   // 1.2, is good to ten roundings (exp to 2 ulp): 1.2 * 4 * 10 * 2^-24 = 3e-6. Next to an integer or an end the two
-  // may stand on different sides.
+  // may be on different sides.
   const at::Tensor steps = (xd / s + 7).detach();
   const at::Tensor clear = (steps - at::round(steps)).abs() > 1e-5;
   const at::Tensor difference = (x.grad().to(at::kDouble) - xd.grad()).abs().masked_select(clear);

@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     target().read({data, data + size});
   } catch (const quench::Error&) {
-    // Refused, as it should be. What else is thrown ends the fuzzer.
+    // Refused, as it should be. Anything else thrown ends the fuzzer.
   }
   return 0;
 }

@@ -1,4 +1,4 @@
-// JPEG and PNG. Changed PNGs get right checksums, without which nothing of them is read.
+// JPEG and PNG. Changed PNGs get correct checksums, without which none of their content is read.
 #include <zlib.h>
 
 #include <string_view>

@@ -32,7 +32,7 @@ bool mutate_json(Bytes& bytes, Random& random) {
   std::vector<Json*> values;
   collect(tree, values);
   Json& chosen = *values[below(random, values.size())];
-  const Json other = *values[below(random, values.size())];  // a copy: the two may lie in each other
+  const Json other = *values[below(random, values.size())];  // a copy: one may lie inside the other
   switch (random() % 4) {
     case 0: chosen = any_number(random); break;
     case 1:

@@ -5,7 +5,7 @@
 
 namespace quench {
 
-// A value becomes another number, text or piece of the same tree, or is left out. False where the bytes are no JSON.
+// A value becomes another number, text or piece of the same tree, or is left out. False if the bytes are not JSON.
 bool mutate_json(Bytes& bytes, Random& random);
 
 }  // namespace quench

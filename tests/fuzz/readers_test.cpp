@@ -35,7 +35,7 @@ Bytes bytes_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// Whether it was read; refused is false, and whatever else is thrown fails the test.
+// Whether it was read; false if refused; anything else thrown fails the test.
 bool reads(const FuzzTarget& target, const Bytes& bytes) {
   try {
     target.read(bytes);

@@ -1,5 +1,5 @@
-// A fuzz target: what a reader does with the bytes of a stranger, and how bytes are changed so that they still get past
-// its first checks. One file per reader, NAME_target.cpp, built twice: with libFuzzer behind it (fuzzer.cpp), and into
+// A fuzz target: what a reader does with untrusted bytes, and how bytes are changed so that they still get past
+// its first checks. One file per reader, NAME_target.cpp, built twice: with libFuzzer (fuzzer.cpp), and into
 // fuzz_test, which runs what was once found (tests/data/fuzz/NAME) in every build.
 #pragma once
 
@@ -20,8 +20,8 @@ using MutateBytes = std::function<void(Bytes&)>;
 
 struct FuzzTarget {
   static constexpr const char* kKind = "fuzz target";
-  void (*read)(const Bytes& bytes);  // an Error is a good answer; any other exception is none
-  // Changes them by their structure; false where they have none. Null: plain bytes are changed.
+  void (*read)(const Bytes& bytes);  // an Error is a good answer; any other exception is not
+  // Changes them by their structure; false if they have none. Null: plain bytes are changed.
   bool (*mutate)(Bytes& bytes, Random& random, const MutateBytes& mutate_bytes) = nullptr;
 };
 using FuzzTargets = Registry<FuzzTarget>;

@@ -7,7 +7,7 @@
 namespace quench {
 
 // A field's number or text becomes another (of the same message, half of the time), or a field is doubled, moved or
-// left out. False where the bytes are no message.
+// left out. False if the bytes are not a message.
 bool mutate_wire(Bytes& bytes, Random& random, const MutateBytes& mutate_bytes);
 
 }  // namespace quench

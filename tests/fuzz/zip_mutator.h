@@ -1,4 +1,4 @@
-// Changes inside the members of a zip, whose checksums are right again afterwards.
+// Changes inside the members of a zip, whose checksums are then fixed up.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace quench {
 // Changes the bytes of one member. Members are taken by their names, so a change can know what it has before it.
 using MutateMember = std::function<void(const std::string& name, Bytes& bytes)>;
 
-// A member is changed, doubled, renamed or left out. False where the bytes are no zip (of less than 16 MB unpacked).
+// A member is changed, doubled, renamed or left out. False if the bytes are not a zip (of less than 16 MB unpacked).
 bool mutate_zip(Bytes& bytes, Random& random, const MutateMember& mutate_member);
 
 }  // namespace quench

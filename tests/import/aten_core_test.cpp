@@ -1,5 +1,5 @@
 // The core operators of ATen, to which torch.export decomposes any program, as LibTorch tags them: each is in the
-// table, or stands here with the reason why not.
+// table, or is listed here with the reason why not.
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 const std::map<std::string, std::string> kMissing = {
     {"_fft_c2r", "complex numbers"},
     {"_fft_r2c", "complex numbers"},
-    {"_pdist_forward", "distances of all pairs, of which there is no matrix"},
+    {"_pdist_forward", "distances of all pairs, without a matrix"},
     {"rand", "random"},
     {"randn", "random"},
     {"randperm", "random"},
@@ -50,7 +50,7 @@ TEST(AtenCore, EveryOperatorIsInTheTableOrHasAReason) {
   std::cout << "core operators of ATen: " << core.size() << ", known " << known << ", of training " << training
             << ", missing";
   for (const auto& [name, reason] : kMissing) {
-    EXPECT_TRUE(core.contains(name)) << name << " is no core operator";
+    EXPECT_TRUE(core.contains(name)) << name << " is not a core operator";
     std::cout << " " << name << " (" << reason << ")";
   }
   std::cout << "\n";

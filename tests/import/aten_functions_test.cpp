@@ -1,4 +1,4 @@
-// Functions that are composed of several operators, at the arguments where that is hard: as LibTorch has them.
+// Functions composed from several operators, at the arguments where that is hard: as LibTorch computes them.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 #include <torch/nn/module.h>

@@ -118,7 +118,7 @@ class TempFolder {
   std::filesystem::path path_;
 };
 
-// Where the real models lie; "" when they are not there.
+// Where the real models are; "" if they are not available.
 inline std::string data_folder() {
   if (const char* folder = std::getenv("QUENCH_DATA")) return folder;
   const char* tests = std::getenv("QUENCH_TEST_DATA");

@@ -1,4 +1,4 @@
-// Which opsets and IR versions are read, and what is said of the others.
+// Which opsets and IR versions are read, and what is said about the others.
 #include "import/onnx_files.h"
 
 namespace quench {

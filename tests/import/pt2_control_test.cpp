@@ -1,5 +1,5 @@
 // torch.cond and torch.while_loop as If and Loop. That they compute what torch computes, on inputs that take either
-// branch and other numbers of turns, is in pt2_test.cpp.
+// branch and different numbers of turns, is in pt2_test.cpp.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 

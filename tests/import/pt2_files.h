@@ -39,7 +39,7 @@ struct Pt2Copy {
   }
   std::string& program() { return at("models/model.json").data; }
 
-  // The first place only; throws where there is none, so that a test cannot test nothing.
+  // The first place only; throws if there is none, so that a test cannot test nothing.
   Pt2Copy& change(const std::string& tail, const std::string& from, const std::string& to) {
     std::string& text = at(tail).data;
     const std::size_t place = text.find(from);

@@ -1,4 +1,4 @@
-// torch.export archives that lie: every one ends in an Error that says what is wrong.
+// Malformed torch.export archives: every one ends in an Error that says what is wrong.
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -95,7 +95,7 @@ TEST(Pt2Hostile, ProgramsThatDoNotHoldTogether) {
       "is called with");
 }
 
-// A program of so many calls inside so many torch.no_grad() inside each other.
+// A program of this many calls inside this many nested torch.no_grad().
 std::string wrapped_program(int depth, int calls) {
   std::string nodes;
   for (int i = 0; i < calls; ++i)
@@ -115,7 +115,7 @@ std::string wrapped_program(int depth, int calls) {
                 R"(,"signature":{"input_specs":[],"output_specs":[]}}})");
 }
 
-// Seven graphs inside each other, as deep as JSON is read, are no more to read than one: not 2^7 / 2 times as much. The
+// Seven nested graphs, as deep as JSON is read, take no longer to read than one: not 2^7 / 2 times as long. The
 // limit leaves room for a machine that is busy.
 TEST(Pt2Hostile, GraphsInsideEachOtherAreReadOnce) {
   constexpr int kCalls = 1000;

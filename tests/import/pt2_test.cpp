@@ -109,7 +109,7 @@ TEST(Pt2, RefusesAutocast) {
       << message;
 }
 
-// An object of a class of its own can do anything: the archive holds no code of it.
+// An object of a custom class can do anything: the archive does not hold its code.
 TEST(Pt2, RefusesCustomObjects) {
   const std::string message =
       Pt2Copy("conv_net")

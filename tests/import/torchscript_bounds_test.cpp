@@ -13,7 +13,7 @@ namespace {
 using namespace std::literals;
 
 TEST(TorchScriptBounds, TakesWhatPyTorchWrites) {
-  // {"a": 1, (None, True): 2.5}, and a class of its own
+  // {"a": 1, (None, True): 2.5}, and a custom class
   EXPECT_NO_THROW(
       check_pickle_bounds("\x80\x02}q\x00X\x01\x00\x00\x00"
                           "aK\x01sN\x88\x86G@\x04\0\0\0\0\0\0s."sv));

@@ -1,5 +1,5 @@
 // Branches and loops of TorchScript programs: each program runs here and in LibTorch on inputs that take either side
-// and turn differently often, also after it was written to ONNX and read again.
+// and different numbers of turns, also after it was written to ONNX and read again.
 #include <chrono>
 #include <iostream>
 
@@ -21,7 +21,7 @@ int count(const Graph& graph, const std::string& op) {
   return found;
 }
 
-// Filled with one number each: sums and comparisons are exact, so that both take the same way and give the same.
+// Filled with one number each: sums and comparisons are exact, so that both take the same path and give the same.
 std::vector<at::Tensor> filled(const std::vector<double>& numbers, std::int64_t rows = 2) {
   std::vector<at::Tensor> inputs;
   for (const double number : numbers) inputs.push_back(at::full({rows, 4}, number, at::kFloat));
@@ -45,7 +45,7 @@ void expect_same(const Graph& graph, jit::Module& net, const at::Tensor& input) 
   }
 }
 
-// Imports the program and compares. The graph is for what a test wants to know of it.
+// Imports the program and compares. The graph is for what a test wants to know about it.
 Graph expect_faithful(const std::string& code, const std::vector<at::Tensor>& inputs) {
   const TempFolder folder;
   jit::Module net = program(code);
@@ -189,7 +189,7 @@ def forward(self, x):
                   batches);
 }
 
-// Alike in the traces' batches of 2, 4 and 6, and otherwise in larger ones.
+// The same in the traces' batches of 2, 4 and 6, and different in larger ones.
 TEST(TorchScriptControlFlow, ArithmeticOnTheBatchSize) {
   std::vector<at::Tensor> batches;
   for (const std::int64_t rows : {1, 2, 3, 15, 16, 33, 100}) batches.push_back(at::ones({rows, 4}));
@@ -549,7 +549,7 @@ double seconds_to_refuse(const std::string& code, const std::string& part) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Generous: a loaded machine is slow, a program without end takes for ever.
+// Generous: a loaded machine is slow, an endless program takes for ever.
 constexpr double kSeconds = 60;
 
 TEST(TorchScriptControlFlow, ProgramsWithoutEndAreRefused) {
@@ -587,7 +587,7 @@ TEST(TorchScriptControlFlow, MemoryWithoutEndIsRefused) {
   EXPECT_LT(std::max({one, outer, again}), kSeconds);
 }
 
-// Ten calls a function, twelve deep: 10^12 nodes once they are inlined.
+// Ten calls per function, twelve deep: 10^12 nodes once they are inlined.
 TEST(TorchScriptControlFlow, CallsThatMultiplyAreRefused) {
   std::string code = "def forward(self, x):\n  return self.f12(x)\n";
   jit::Module net("__torch__.Net");

@@ -16,7 +16,7 @@
 
 namespace quench {
 
-// Beside `torch`, programs of the test may call operators of `prim`, as the code of a saved trace does.
+// Besides `torch`, programs of the test may call operators of `prim`, as the code of a saved trace does.
 struct WithPrim : torch::jit::Resolver {
   std::shared_ptr<torch::jit::SugaredValue> resolveValue(const std::string& name, torch::jit::GraphFunction& function,
                                                          const torch::jit::SourceRange& range) override {

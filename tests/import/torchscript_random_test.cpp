@@ -1,6 +1,6 @@
-// Random TorchScript programs of branches, loops, numbers, views and changes in place: each gives in the graph what it
-// gives in LibTorch, bit for bit, or is refused. All of it is exact: elementwise operators, and the largest element for
-// decisions.
+// Random TorchScript programs of branches, loops, numbers, views and in-place changes: the graph of each gives what
+// LibTorch gives, bit for bit, or the program is refused. All of it is exact: elementwise operators, and the largest
+// element for decisions.
 #include <iomanip>
 #include <iostream>
 #include <map>

@@ -82,7 +82,7 @@ def forward(self, x):
   EXPECT_TRUE(outputs_of(graph, {x})[0].tensor().equal(x.view({4, 2, 3}).transpose(1, 2).reshape({4, 6})));
 }
 
-// As a trace that was made without gradients holds them.
+// As in a trace that was made without gradients.
 TEST(TorchScript, FusedAttentionAndEncoderLayers) {
   at::manual_seed(9);
   jit::Module net("__torch__.Net");

@@ -16,7 +16,7 @@ std::string microsoft_file(const std::string& name) {
   return std::string(folder ? folder : "tests/data") + "/microsoft/" + name;
 }
 
-// Sums of at most 40 products of magnitudes up to some 4, in another order, and functions that either side computes to
+// Sums of at most 40 products of magnitudes up to about 4, in another order, and functions that either side computes to
 // a few units in the last place: 64 of them, of the largest value.
 double tolerance_of(const at::Tensor& expected) {
   return 64 * 0x1p-24 * std::max(1.0, expected.abs().max().item<double>());

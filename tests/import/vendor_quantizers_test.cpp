@@ -71,7 +71,7 @@ TEST(VendorQuantizers, RangesOfCodes) {
   EXPECT_NE(File("FixedPerTensorAffine", 0.5F, -100, 100).refusal().find("-100 to 100"), std::string::npos);
 }
 
-// What reads x itself goes on doing so; a second quantizer of x has its own numbers.
+// Readers of x itself go on reading it; a second quantizer of x has its own numbers.
 TEST(VendorQuantizers, OtherReadersOfTheValue) {
   File file;
   Value& x = *file.graph.inputs()[0];
@@ -90,7 +90,7 @@ TEST(VendorQuantizers, OtherReadersOfTheValue) {
   EXPECT_EQ(describe(file.graph.find_node("x.fq")->input(1)), "{0.5}");
 }
 
-// Five inputs: the axis is that of the layer. Six: the fourth says it.
+// Five inputs: the axis is that of the layer. Six: the fourth gives it.
 TEST(VendorQuantizers, PerChannel) {
   const auto axis_for = [](bool says, bool transposed) {
     Graph graph;

@@ -150,7 +150,7 @@ TEST(PlainKernels, OneScaleServesAnyScheme) {
   EXPECT_TRUE(at::equal(dx, dx1) && at::equal(ds, ds1) && at::equal(dz, dz1));
   EXPECT_EQ(ds.sizes(), one.sizes());
   EXPECT_EQ(dz.sizes(), zero.sizes());
-  // Scales a channel, one zero point: its gradient is the sum over all channels.
+  // Scales per channel, one zero point: its gradient is the sum over all channels.
   lsq_backward_ref(c.dy, c.x, {c.scale, zero, c.scheme}, dx, ds, dz);
   EXPECT_EQ(ds.sizes(), c.scale.sizes());
   EXPECT_EQ(dz.dim(), 0);

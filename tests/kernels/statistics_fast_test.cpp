@@ -97,7 +97,7 @@ TEST(FastStatistics, TheSearchThatGivesUpFindsTheSameWinner) {
         const QScheme scheme = QScheme::parse(text);
         const SearchArgs args{scheme, {x.min().item<float>()}, {x.max().item<float>()}, power, power == 2.0 ? 95 : 20};
         const RangeSearch fast = search_range(x, args), plain = search_range_ref(x, args);
-        // Sums differ by 2e-6 (float32 parts) and, where p is no whole number, by the power's own 1e-5.
+        // Sums differ by 2e-6 (float32 parts) and, where p is not a whole number, by the power's own 1e-5.
         EXPECT_NEAR(fast.error[0], plain.error[0], plain.error[0] * (power == 2.0 ? 2e-6 : 1e-5)) << text;
         EXPECT_EQ(fast.max[0], plain.max[0]) << text << " " << power;
       }

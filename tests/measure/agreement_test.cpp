@@ -42,7 +42,7 @@ TEST(Agreement, FillsUpAFixedBatchWithoutCountingTheCopies) {
   EXPECT_EQ(record.rows, 10);
 }
 
-// One number is no choice between classes: the error's power decides. -20 dB, then -6.
+// One number is not a choice between classes: the error's power decides. -20 dB, then -6.
 TEST(Agreement, OutputsThatAreNoScoresAreJudgedByTheirError) {
   const TensorData data(items());
   const Graph plain = scores("1.0, 1.0, 1.0", 1);

@@ -68,7 +68,7 @@ double plain_sqnr(const at::Tensor& x, const at::Tensor& y) {
 }
 
 // The walk sums in another order (channels last, other batches): relative 1e-6 of an activation. That a value lies so
-// near a tie of 256 codes happens here once in some hundred thousand values; there are some thousand.
+// near a tie of 256 codes happens here once in about a hundred thousand values; there are a few thousand.
 constexpr double kNear = 1e-3;
 
 TEST(Profile, TheFirstLayerAloneIsTheFirstLayerSoFar) {
@@ -111,7 +111,7 @@ TEST(Profile, IsTheSameAtAnyBatchAndWhereTheModelFixesOne) {
   ProfileOptions options;
   options.batch = 3;
   const ProfileRecord all = profile(graph, Noise()), by_three = profile(graph, Noise(), options),
-                      by_four = profile(fixed, Noise());  // 10 images: the last batch is filled up
+                      by_four = profile(fixed, Noise());  // 10 images: the last batch is padded
   for (const ProfileRecord& other : {by_three, by_four}) {
     EXPECT_EQ(other.images, 10);
     for (std::size_t i = 0; i < all.layers.size(); ++i) {

@@ -347,7 +347,7 @@ TEST_P(EveryObserver, TheCutAndTheOrderMakeNoDifference) {
   }
 }
 
-// A batch that was filled up counts up to its last real item.
+// A padded batch counts up to its last real item.
 TEST_P(EveryObserver, CopiesThatFillUpABatchDoNotCount) {
   at::manual_seed(15);
   const at::Tensor items = at::randn({5, 8, 4, 4});

@@ -85,7 +85,7 @@ TEST(KlObserver, ZerosDoNotMoveTheClip) {
   EXPECT_EQ(found, observed("kl", "uint8 affine tensor", {x, at::zeros({1000000})}));
 }
 
-// A Relu6: peaks at both ends. The upper one lies inside, it is no outlier.
+// A Relu6: peaks at both ends. The upper one lies inside, it is not an outlier.
 TEST(KlObserver, KeepsThePeakOfAClamp) {
   at::manual_seed(7);
   const at::Tensor x = (at::randn({200000}) * 3).clamp(0, 6);

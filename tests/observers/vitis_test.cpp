@@ -143,7 +143,7 @@ TEST(MinMaxFloorObserver, RefusesAStateThatLies) {
   expect_refused("min_max_floor", state, "squares", at::full({1}, INFINITY, at::kDouble), "the sum of squares is inf");
 }
 
-// Squares of errors beyond float32 (1.8e19) are no infinities, in the search and in what is saved.
+// Squares of errors beyond float32 (1.8e19) are not infinite, in the search or in what is saved.
 TEST(MinMaxFloorObserver, TakesDataWhoseSquaresLeaveFloat) {
   at::manual_seed(4);
   const at::Tensor x = at::cat({at::randn({5000}) * 1e30F, at::full({1}, 6e30F)});

@@ -1,4 +1,4 @@
-// Runs one operator as a graph of one node. Every run also holds the shape function to what evaluation
+// Runs one operator as a graph of one node. Every run also checks the shape function against what evaluation
 // gave, with numbers for dims and with a symbol for the first dim of the first input.
 #pragma once
 

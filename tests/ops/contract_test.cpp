@@ -1,4 +1,4 @@
-// What every operator's entry must hold to, whoever registers it.
+// What every operator's entry must satisfy, whoever registers it.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ TEST(OpContract, EveryEntryIsComplete) {
   }
 }
 
-// The result of an op on one float tensor; nothing where it needs more than that.
+// The result of an op on one float tensor; nothing if it needs more than that.
 std::optional<at::Tensor> try_op(const std::string& name, const at::Tensor& x) {
   if (name == "Not") return std::nullopt;  // of bools alone
   try {

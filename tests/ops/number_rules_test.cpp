@@ -42,7 +42,7 @@ TEST(NumberRules, ARankFollowsFromHowManyNumbersThereAre) {
   EXPECT_EQ(inferred_type("Col2Im", {kData, integers(2), integers(2)}), "float[2, ?, ?, ?]");
 }
 
-// A vector of a billion numbers is no shape; nothing is made of its length.
+// A vector of a billion numbers is not a shape; nothing is inferred from its length.
 TEST(NumberRules, LongVectorsAreData) {
   EXPECT_EQ(inferred_type("Reshape", {kData, integers(1'000'000'000)}), "float[*]");
 }

@@ -14,7 +14,7 @@ TEST(FoldBatchNorm, FoldsIntoLayersOfOneAndThreeDimensions) {
   for (const Graph* graph : {&line, &volume, &transposed}) EXPECT_EQ(ops_of(*graph).size(), 2U);
 }
 
-// A Linear with a BatchNorm1d behind it, as an exporter writes it.
+// A Linear followed by a BatchNorm1d, as an exporter writes it.
 TEST(FoldBatchNorm, FoldsIntoAMatMulWithItsBias) {
   at::manual_seed(2);
   Graph graph;

@@ -25,11 +25,11 @@ TEST(AcademicNlp, CountsOfTheReference) {
 }
 
 // Two encoder layers, each: what qkv reads, q, k, softmax and v, what the projection reads, what the two of the MLP
-// read: 8. And what the head reads. Weights: the patches, 4 a layer, the head.
+// read: 8. And what the head reads. Weights: the patches, 4 per layer, the head.
 TEST(AcademicNlp, CountsOfTheTinyVit) { EXPECT_EQ(counts(settings_for("academic_nlp"), "tiny_vit"), (Counts{17, 10})); }
 
 // Five layers of 8 (what q, k and v read; q, k, softmax, v; what the projection, w1 and w3, and w2 read) and what the
-// last reads. Weights: 7 a layer, the last, and the embedding, whose channels are its columns.
+// last reads. Weights: 7 per layer, the last, and the embedding, whose channels are its columns.
 TEST(AcademicNlp, CountsOfStories) {
   const std::string path = real_data("models/stories260K_T256.onnx");
   SKIP_WITHOUT(path);

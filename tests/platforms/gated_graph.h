@@ -35,7 +35,7 @@ inline Graph gated_graph() {
   return graph;
 }
 
-// Asks for what the platforms without defaults want.
+// Sets what platforms without defaults require.
 inline QuantConfig settings_for(const std::string& platform, int bits = 8) {
   QuantConfig config;
   config.platform = platform;

@@ -1,4 +1,4 @@
-// By which names a rule of the user finds a layer.
+// The names by which a user's rule finds a layer.
 #include "platforms/plan/match.h"
 
 #include <gtest/gtest.h>

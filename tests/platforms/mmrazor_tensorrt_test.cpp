@@ -15,7 +15,7 @@ TEST(MmrazorTensorrt, OnlyConvolutionsAndLinearLayers) {
   EXPECT_EQ(quantized_values(make_plan(small_graph(), config_for("mmrazor_tensorrt", true))), "x conv2 flat");
 }
 
-// Here the reference leaves the input of conv2 float: it takes the quantizer behind the pool away, and none is before.
+// Here the reference leaves the input of conv2 float: it removes the quantizer after the pool, and none is before.
 TEST(MmrazorTensorrt, NoLayerLosesTheQuantizerOfItsInput) {
   const QuantPlan plan = make_plan(small_graph(), config_for("mmrazor_tensorrt"));
   EXPECT_EQ(quantized_values(plan), "x pool conv2 flat");

@@ -38,7 +38,7 @@ TEST(Onnxruntime, LogitsKeepTheirWholeRange) {
   const Graph& graph = zoo_graph("resnet18");
   const std::string logits = graph.outputs()[0]->name();
   EXPECT_EQ(make_plan(graph, config).find(logits)->observer, "min_max");
-  config.activation.observer = "percentile";  // the user's word holds
+  config.activation.observer = "percentile";  // the user's choice is kept
   EXPECT_EQ(make_plan(graph, config).find(logits)->observer, "percentile");
 }
 
@@ -77,7 +77,7 @@ TEST(Onnxruntime, TransformersComputeProductsOnCodesAlone) {
   EXPECT_EQ(reason_of(plan, "residual"), "'residual' joins 'stream', which is float");
   EXPECT_EQ(reason_of(plan, "square"), "'square' joins 'stream', which is float");
 
-  QuantConfig forced = config_for("onnxruntime");  // the user's word holds
+  QuantConfig forced = config_for("onnxruntime");  // the user's choice is kept
   forced.additional_nodes = {"residual"};
   EXPECT_TRUE(make_plan(graph, forced).find("residual"));
   QuantConfig kept = config_for("onnxruntime");

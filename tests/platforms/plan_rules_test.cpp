@@ -29,7 +29,7 @@ QuantConfig for_platform(const std::string& platform) {
   return config;
 }
 
-// MaxPool's output has the scale of the stem's: a rule for it alone cannot hold.
+// MaxPool's output has the scale of the stem's: a rule for it alone cannot apply.
 TEST(PlanRules, ARuleOnWhatSharesAScaleIsRefused) {
   QuantConfig config = for_platform("onnxruntime");
   LayerRule rule;
@@ -57,7 +57,7 @@ std::string refused(const Graph& graph, const std::string& platform, const Layer
   return message_of([&] { make_plan(graph, config); });
 }
 
-// Issue 14: what the platform changes last must not take a rule back without a word.
+// Issue 14: what the platform changes last must not silently undo a rule.
 TEST(PlanRules, ARuleThatThePlatformWouldOverrideIsAnErrorThatNamesTheLayer) {
   LayerRule rule;
   rule.match = "fc";

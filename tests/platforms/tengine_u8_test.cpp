@@ -33,7 +33,7 @@ TEST(TengineU8, RefusesSixteenBits) {
   EXPECT_REFUSES(config, "cannot run 16-bit activations (8 bits only)");
 }
 
-// Whoever makes a graph output: here a Softmax, which is in no list.
+// Whatever makes a graph output: here a Softmax, which is in no list.
 TEST(TengineU8, QuantizesEveryGraphOutput) {
   Graph graph = gated_graph();
   Node& softmax = graph.add("Softmax", "softmax", {graph.outputs()[0]});

@@ -7,7 +7,7 @@ namespace quench {
 namespace {
 
 // resnet18: the input, the stem's output (read by MaxPool), MaxPool's output; per block the first Conv's output and
-// the block's (8 x 2), the second Conv takes the Add in; three downsampling Convs, whose outputs are the Adds' other
+// the block's (8 x 2), the second Conv absorbs the Add; three downsampling Convs, whose outputs are the Adds' other
 // operands; what Gemm reads: 1 + 1 + 1 + 16 + 3 + 1 = 23.
 // mobilenet_v2: the input; the stem, the first block's depthwise Conv and its output; 16 blocks of 3 (expanded,
 // depthwise, the block's output); the last Conv (read by the pool); what Gemm reads: 1 + 3 + 48 + 1 + 1 = 54.

@@ -53,7 +53,7 @@ TEST(Tensorrt, WhatItCannotRunStaysFloatWhereAsked) {
             "'w2' stays float: the target cannot run 4-bit weights (8 bits only) (float_fallback)");
 }
 
-// The Add is computed inside the Conv: what lies between stays float. 'mul' is no plain layer; here both operands are.
+// The Add is computed inside the Conv: what lies between stays float. 'mul' is not plain; here both operands are.
 TEST(Tensorrt, FusesAResidualAddWhereAsked) {
   Graph graph;
   Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {1, 4, 8, 8}));

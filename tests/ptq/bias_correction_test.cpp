@@ -201,7 +201,7 @@ Graph two_convs(const std::string& batch) {
 }
 
 // Issue 14: bias correction fed batches of one, or refused. Of Noise's 8 items a batch of 3 or 5 leaves a last one that
-// must be filled up; the copies must not count.
+// must be padded; the copies must not count.
 TEST(BiasCorrection, AFixedBatchGivesTheSameBiases) {
   const Noise data;
   QuantConfig config;

@@ -159,7 +159,7 @@ TEST(Equalize, AMatMulAndAConvAreNoPair) {
   EXPECT_TRUE(at::equal(run(graph, x), before));
 }
 
-// A pool behind a MatMul runs over its channels; behind a Conv it does not.
+// A pool after a MatMul runs over its channels; after a Conv it does not.
 TEST(Equalize, APoolBehindAMatMulFixesTheScale) {
   at::manual_seed(6);
   Net net;
@@ -258,7 +258,7 @@ TEST(Equalize, MeasuresWhatAProductGives) {
   const at::Tensor x = at::randn({2, 4}), before = run(graph, x);
   const EqualizeRecord blind = equalize(graph);
   EXPECT_TRUE(blind.pairs.empty());
-  ASSERT_EQ(blind.skipped.size(), 3u);  // up, gate, and down, behind which nothing comes
+  ASSERT_EQ(blind.skipped.size(), 3u);  // up, gate, and down, after which nothing comes
   EXPECT_NE(blind.skipped[0].find("a product in front of 'down'"), std::string::npos) << blind.skipped[0];
 
   const TensorData data(x);

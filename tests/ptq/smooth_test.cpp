@@ -99,7 +99,7 @@ TEST(SmoothSkips, WhatAnotherOperatorReads) {
   EXPECT_NE(record.skipped[0].find("'other' reads it too"), std::string::npos) << record.skipped[0];
 }
 
-// Behind an activation function nothing takes the factors: a product does, and the plan's entry moves behind it.
+// After an activation function nothing absorbs the factors: a product does, and the plan's entry moves after it.
 TEST(SmoothProduct, IsPutWhereNothingTakesTheFactors) {
   Graph before = norm_graph(false);
   Node& relu = before.insert_after(*before.find_node("normed"), "Relu", "relu", {&before.value("normed")});
@@ -135,7 +135,7 @@ TEST(SmoothOutliers, AreMultipliedInFloat) {
   expect_same(before, after);
 }
 
-// The scale of an int32 bias is made of that of x: it goes with the quantizer.
+// The scale of an int32 bias derives from that of x: it goes with the quantizer.
 TEST(SmoothProduct, TakesIntegerBiasesAlong) {
   Graph graph;
   Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {Dim::symbol("N"), 3, 8}));

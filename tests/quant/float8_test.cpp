@@ -33,7 +33,7 @@ TEST(Float8, DecodesAllCodesAsLibTorchAndEncodesThemBack) {
       const float value = decode(c.format, static_cast<std::uint8_t>(code)), expected = torch_decode(c.type, code);
       if (std::isnan(expected)) {
         EXPECT_TRUE(std::isnan(value)) << c.name << " " << code;
-        EXPECT_EQ(encode(c.format, value) & 0x7F, 0x7F);  // one NaN a sign
+        EXPECT_EQ(encode(c.format, value) & 0x7F, 0x7F);  // one NaN per sign
         continue;
       }
       EXPECT_EQ(value, expected) << c.name << " " << code;

@@ -218,7 +218,7 @@ TEST(OutputCodes, NeedAPositiveFiniteScaleAndAClipOfNumbers) {
   EXPECT_ERROR(output_codes({scheme, {{1.0F}, {0}}}, {}, {0.0F, NAN}), "clip to 0 ... nan", "must be numbers");
 }
 
-// 0 * inf is no number of steps.
+// 0 * inf is not a number of steps.
 TEST(Requantize, RefusesAMultiplierThatOverflows) {
   for (const Requantize rule : kAllRules)
     EXPECT_ERROR(Requantizer({rule}, {1e30F, {1e30F}, 1}, codes_of(0)), "multiplier 1e+30 * 1e+30",

@@ -63,7 +63,7 @@ TEST(ScaleRule, RefusesWhatWasNeverObserved) {
   EXPECT_ERROR(qparams_of_range(QScheme(), {1.0F}, {}), "as many minima as maxima, not 1 and 0");
 }
 
-// The difference of the ends is no float32, the scale is.
+// The difference of the ends does not fit float32, the scale does.
 TEST(ScaleRule, HoldsHugeRanges) {
   const QParams params = of("uint8 affine tensor", -3e38F, 3e38F);
   EXPECT_EQ(params.scale[0], 3e38F / 255.0F + 3e38F / 255.0F);

@@ -20,8 +20,8 @@ TEST(Stages, RunsUpToTheOneItIsToldToStopAfter) {
   EXPECT_TRUE(stages.ended());
 }
 
-// Issue 14: 'equalize' and 'correct_biases' were no names to stop after; one that does not run ends the job all the
-// same.
+// Issue 14: 'equalize' and 'correct_biases' were not names to stop after; one that does not run still ends
+// the job.
 TEST(Stages, StopsAfterAStageThatIsLeftOut) {
   std::vector<std::string> ran;
   Stages stages("equalize");

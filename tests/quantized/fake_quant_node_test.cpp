@@ -164,7 +164,7 @@ TEST(FakeQuantNode, SaysWhatIsWrongWithIt) {
   EXPECT_NE(message("algorithm", std::string("pact")).find("takes 4 inputs, not 3"), std::string::npos);
 }
 
-// A file that lies ends in an error that names the node, never in a crash or in another shape.
+// A malformed file ends in an error that names the node, never in a crash or in another shape.
 TEST(FakeQuantNode, RefusesStateThatMakesNoSense) {
   const auto message = [](const char* constant, const at::Tensor& tensor, const FakeQuantSpec& spec) {
     Graph graph = conv_relu();
@@ -215,7 +215,7 @@ TEST(FakeQuantNode, AFrozenTensorStaysFrozenInTheFile) {
   EXPECT_TRUE(import_onnx_bytes(export_onnx_bytes(again)).find_node("x.fq")->metadata.empty());
 }
 
-// A plug-in that is not there: the file can be read and looked at, not run.
+// A missing plug-in: the file can be read and inspected, not run.
 TEST(FakeQuantNode, OfAnUnknownAlgorithmCanBeRead) {
   Graph graph = quantized(spec_of("fixed", "uint8 symmetric tensor"));
   graph.find_node("relu.fq")->attrs["algorithm"] = std::string("mine");

@@ -1,4 +1,4 @@
-// Real models and data, which lie beside the checkout where they are at all.
+// Real models and data, which lie beside the checkout if available.
 #pragma once
 
 #include <cstdlib>
@@ -7,7 +7,7 @@
 
 namespace quench {
 
-// In $QUENCH_DATA, else in ../shared/data beside the checkout. "" when it is not there.
+// In $QUENCH_DATA, else in ../shared/data beside the checkout. "" if it does not exist.
 inline std::string data_file(const std::string& name) {
   const char* given = std::getenv("QUENCH_DATA");
   const char* tests = std::getenv("QUENCH_TEST_DATA");

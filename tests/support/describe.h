@@ -1,4 +1,4 @@
-// A graph on a few lines, for before-and-after tests: "y = Clip(x, {0}, -) axis=1" a node; constants are
+// A graph in a few lines, for before-and-after tests: "y = Clip(x, {0}, -) axis=1" per node; constants are
 // written as their elements, absent values as "-".
 #pragma once
 

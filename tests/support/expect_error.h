@@ -1,6 +1,6 @@
-// EXPECT_ERROR(statement, "part of the message", ...): the statement throws quench::Error, and what a user would read
-// of it, context and all, holds each of the parts. Parts are short, so that wording can be polished: the name of what
-// is wrong, and the heart of the sentence.
+// EXPECT_ERROR(statement, "part of the message", ...): the statement throws quench::Error, and the text that a user
+// would read, context and all, holds each of the parts. Parts are short, so that wording can be polished: the name of
+// what is wrong, and the heart of the sentence.
 #pragma once
 
 #include <gtest/gtest.h>

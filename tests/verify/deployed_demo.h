@@ -1,4 +1,4 @@
-// The embedded model, quantized and deployed in a folder that goes away with the test.
+// The embedded model, quantized and deployed in a folder that is removed with the test.
 #pragma once
 
 #include <string>
@@ -39,7 +39,7 @@ class DeployedDemo {
   TemporaryFolder folder_;
 };
 
-// The python with the runtime in it; "" where it cannot be had, and then `why`.
+// The python with the runtime in it; "" if it is not available, and then `why`.
 inline std::string runtime_python(const std::string& runtime, std::string& why) {
   const CommandResult made = run_command(demo_file("../../tools/test-venv") + " " + runtime);
   why = made.output;

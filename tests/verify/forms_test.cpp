@@ -39,8 +39,8 @@ at::Tensor images(int count) {
   return at::stack(all);
 }
 
-// Both are the same integer kernels by then: ONNX Runtime makes QLinearConv of the pairs itself. onnx_qnn has its
-// biases in float, and ONNX Runtime makes int32 of them with a rounding of its own: one code may differ near a tie (of
+// Both are the same integer kernels by then: ONNX Runtime turns the pairs into QLinearConv itself. onnx_qnn has its
+// biases in float, and ONNX Runtime converts them to int32 with its own rounding: one code may differ near a tie (of
 // MobileNetV2 one bias does), none of this model.
 TEST(Forms, OperatorsOnCodesGiveWhatTheirPairsGiveInOnnxRuntime) {
   std::string why;
@@ -57,7 +57,7 @@ TEST(Forms, OperatorsOnCodesGiveWhatTheirPairsGiveInOnnxRuntime) {
   EXPECT_TRUE(bit_equal(qnn.run("onnxruntime", "demo.onnx", x), qnn.run("onnxruntime", "demo_qdq.onnx", x)));
 }
 
-// Logits are float, and OpenVINO drops the quantizer between a Conv and the Add that it takes in, so that codes differ
+// Logits are float, and OpenVINO drops the quantizer between a Conv and the Add that it absorbs, so that codes differ
 // on the way (docs/runtimes.md 3). Measured: 0.016 and 0.019 on average, of logits that span 10.4. Ranges that are 1 %
 // too wide give 0.058, a lower end that is off by a step 0.066: both fail.
 TEST(Forms, FakeQuantizeGivesTheSimulationInOpenvino) {

@@ -1,5 +1,5 @@
-// The embedded model in every other runtime that a script of ours runs. Each is skipped, with the reason, where its
-// package cannot be had.
+// The embedded model in every other runtime that a script of ours runs. Each is skipped, with the reason, if its
+// package is not available.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ TEST_P(Runtimes, KeepsItsBound) {
   const VerifyResult result = DeployedDemo().verify_on(40, options);
   expect_passed(result);
   EXPECT_EQ(result.items, 40);
-  EXPECT_GE(result.equal, 39);  // of 1,000 images one was predicted otherwise: tests/e2e/integer_network_test.cpp
+  EXPECT_GE(result.equal, 39);  // of 1,000 images one was predicted differently: tests/e2e/integer_network_test.cpp
   EXPECT_GT(result.correct_deployed, 32);
 }
 

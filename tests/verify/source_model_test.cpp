@@ -1,4 +1,4 @@
-// A deployed file that says something else than the calibrated model that it was made of.
+// A deployed file that differs from the calibrated model it was made from.
 #include "verify/source_model.h"
 
 #include <ATen/ATen.h>

@@ -70,7 +70,7 @@ TEST(Verify, FloatBiasesAreWhatOnnxRuntimeMakesOfThem) {
   EXPECT_GT(demo.verify_on(40, options).local.share(), 5e-5);
 }
 
-// x -> conv (quantized) -> relu (quantized too: one pair behind the other) and -> sigmoid; deconv with a bias.
+// x -> conv (quantized) -> relu (quantized too: one pair after the other) and -> sigmoid; deconv with a bias.
 Graph preactivation() {
   at::manual_seed(8);
   Graph graph;
@@ -115,7 +115,7 @@ TEST(Verify, OfOutputsAloneLooksAtNoCodes) {
   EXPECT_EQ(result.predictions, 50);
 }
 
-// Adds one code to one element of a tensor in the middle; the untapped file has it not.
+// Adds one code to one element of a tensor in the middle; the untapped file does not.
 std::string wrong_code(const DeployedDemo& demo, const std::string& python, const std::string& tensor) {
   return wrong_runner(demo.beside("wrong.py"), python,
                       "codes = arrays.get('" + tensor +

@@ -17,7 +17,7 @@ def load(path, shapes, first):
     model = core.read_model(path)
     # Float layers in float: on newer processors the plug-in would take bfloat16.
     compiled = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-    # A tensor has every name that it had on the way; the last one that the file gives it may be any of them.
+    # A tensor keeps every name that it had on the way; the one the file gives it may be any of them.
     outputs = {name: output for output in compiled.outputs for name in output.get_names()}
     wanted = [name for output in model.outputs for name in [output.get_any_name()]]
 

@@ -1,7 +1,7 @@
-"""What the runners in Python share: arguments, arrays, slices, and processors that lie. Protocol: docs/runners.md."""
+"""What the Python runners share: arguments, arrays, slices, and processor quirks. Protocol: docs/runners.md."""
 import os, platform, sys
 
-SLICE = 32  # items at a time where the model leaves its batch open
+SLICE = 32  # items at a time if the model leaves its batch open
 
 
 def cpuid(leaf):
@@ -36,7 +36,7 @@ def missing(package):
 
 def with_batch(path, shapes, first):
     """The model of `path` (of the package onnx) with its batch fixed, at its own or at that of `shapes`; and the batch
-    (None where there is no input `first` whose first axis is one)."""
+    (None if there is no input `first` whose first axis is one)."""
     import onnx
     model = onnx.load(path)
     constants = {tensor.name for tensor in model.graph.initializer}
@@ -76,7 +76,7 @@ def write_npz(path, arrays):
 
 
 def bfloat16_bits(array):
-    """Of float32 numbers, to nearest with ties to even: NumPy has no bfloat16, so that its arrays come as float32."""
+    """Of float32 numbers, to nearest with ties to even: NumPy has no bfloat16, so its arrays come as float32."""
     import numpy
     bits = numpy.ascontiguousarray(array, "float32").view("uint32")
     return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("uint16")
@@ -87,7 +87,7 @@ def from_bfloat16_bits(bits):
 
 
 def input_names(path):
-    """Of an ONNX file, in its order; for runtimes that take their inputs by place."""
+    """Of an ONNX file, in its order; for runtimes that take their inputs by position."""
     import onnx
     graph = onnx.load(path, load_external_data=False).graph
     constants = {tensor.name for tensor in graph.initializer}
@@ -103,8 +103,8 @@ def main(load):
     parser.add_argument("model")
     parser.add_argument("inputs")
     parser.add_argument("outputs")
-    parser.add_argument("--tensors", help="outputs of the model, by name, with commas between (default: all)")
-    parser.add_argument("--shared", help="inputs that are fed whole with each slice, by name, with commas between")
+    parser.add_argument("--tensors", help="outputs of the model, by name, separated by commas (default: all)")
+    parser.add_argument("--shared", help="inputs that are fed whole with each slice, by name, separated by commas")
     parser.add_argument("--time", type=float, help="seconds to repeat the first slice for; prints the fastest run, as JSON")
     arguments = parser.parse_args()
     import numpy
@@ -116,14 +116,14 @@ def main(load):
     shapes.update({name: array.shape for name, array in shared.items()})
     batch, run_all = load(arguments.model, shapes, next(iter(feeds), None))
     run = lambda part, names: run_all({**part, **shared}, names)
-    if not feeds:  # no input has an axis of items: one run is all
+    if not feeds:  # no input has an axis of items: a single run
         return write_npz(arguments.outputs, run({}, names))
     parts = []
     for first in range(0, items, batch or SLICE):
         part = {name: array[first:first + (batch or SLICE)] for name, array in feeds.items()}
         count = len(next(iter(part.values())))
         fed = max(batch or 0, count)
-        if count < fed:  # filled up with the last item
+        if count < fed:  # padded with the last item
             part = {name: numpy.concatenate([array, numpy.repeat(array[-1:], fed - count, 0)]) for name, array in part.items()}
         # The first axis of a tensor need not count items, but grows with them.
         parts.append({name: array[:len(array) * count // fed] for name, array in run(part, names).items()})

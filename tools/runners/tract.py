@@ -14,7 +14,7 @@ import onnx, tempfile
 
 
 def make_scalars(graph):
-    """tract takes ONNX at its word: the value of a Pad is a scalar. Some models have a vector of one there."""
+    """tract takes ONNX literally: the value of a Pad is a scalar. Some models have a one-element vector there."""
     values = {node.input[2] for node in graph.node if node.op_type == "Pad" and len(node.input) > 2}
     for tensor in graph.initializer:
         if tensor.name in values and list(tensor.dims) == [1]:
@@ -25,7 +25,7 @@ def load(path, shapes, first):
     model, batch = runner.with_batch(path, shapes, first)
     make_scalars(model.graph)
     outputs = [value.name for value in model.graph.output]  # tract itself names nodes, not tensors
-    inputs = runner.input_names(path)  # taken by place
+    inputs = runner.input_names(path)  # taken by position
     with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
         onnx.save(model, file.name)
         runnable = tract.onnx().load(file.name).into_model().into_runnable()

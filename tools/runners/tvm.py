@@ -17,7 +17,7 @@ except ImportError:
 def load(path, shapes, first):
     model, batch = runner.with_batch(path, shapes, first)
     outputs = [value.name for value in model.graph.output]
-    inputs = runner.input_names(path)  # taken by place
+    inputs = runner.input_names(path)  # taken by position
     module = from_onnx(model, keep_params_in_input=False)
     machine = relax.VirtualMachine(tvm.compile(relax.get_pipeline("zero")(module), target="llvm"), tvm.cpu())
 

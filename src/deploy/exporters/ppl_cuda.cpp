@@ -1,5 +1,5 @@
 // ppl_cuda: ranges for PPL on CUDA; docs/platforms.md 5.2. The reference's file of lines is called .json; a true JSON
-// stands beside it. Weights per channel have no line: PPL quantizes them itself.
+// file lies beside it. Weights per channel have no line: PPL quantizes them itself.
 #include <algorithm>
 
 #include "deploy/forms/side_file.h"

@@ -131,7 +131,7 @@ class QdqGraph {
     take_name(source, node.output());
   }
 
-  // Where nothing reads the float constant any more, its name goes over to what stands for it.
+  // Where nothing reads the float constant any more, its name goes to its replacement.
   void take_name(Value& source, Value& heir) {
     if (!source.uses().empty() || source.is_graph_output()) return;
     const std::string name = source.name();

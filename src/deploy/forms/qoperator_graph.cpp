@@ -61,7 +61,7 @@ void clamp_codes(Graph& graph, const OutputQuantizer& output) {
   graph.replace_uses(quantize.output(), clip.output());
 }
 
-// The QuantizeLinear becomes the operator, so that whoever reads its codes need not change.
+// The QuantizeLinear becomes the operator, so that the readers of its codes need not change.
 bool replace(Graph& graph, Node& node) {
   const QuantizedRule rule = quantized_rule(node.op());
   const std::optional<OutputQuantizer> output = rule ? output_quantizer(node) : std::nullopt;

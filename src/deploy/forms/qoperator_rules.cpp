@@ -42,7 +42,7 @@ bool can_multiply(const CodedValue& x, const CodedValue& weight, const CodedValu
 
 struct Bias {
   bool has_form = true;
-  Value* codes = nullptr;  // null where there is none
+  Value* codes = nullptr;  // null if there is none
 };
 
 // At s_x * s_w: as it is, or made from a float constant.

@@ -1,4 +1,4 @@
-// Which operator on codes stands for which one on floats.
+// Which operator on codes replaces which one on floats.
 #pragma once
 
 #include <map>
@@ -28,9 +28,9 @@ struct QuantizedOperator {
 // What the value was dequantized from, where that is int8 or uint8.
 std::optional<CodedValue> coded(const Value* value);
 
-// Makes the constants that it needs. Nothing where the operator has no form on these codes.
+// Makes the constants that it needs. Nothing if the operator has no form on these codes.
 using QuantizedRule = std::optional<QuantizedOperator> (*)(Graph& graph, const Node& node, const CodedValue& output);
-QuantizedRule quantized_rule(const std::string& op);  // null where there is none
+QuantizedRule quantized_rule(const std::string& op);  // null if there is none
 
 // Of what moves codes, what runtimes have kernels for that take them as they are. Pad is none of them: its zeros would
 // not be the code of zero.

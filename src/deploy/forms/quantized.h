@@ -17,7 +17,7 @@ QType qtype_of(const Node& quantizer);
 // algorithm. Those of int32 biases too.
 std::map<std::string, at::Tensor> baked_constants(const Graph& graph);
 
-// The codes of a baked constant; throws where it does not lie on the grid.
+// The codes of a baked constant; throws if it does not lie on the grid.
 at::Tensor codes_of_baked(const Node& quantizer, const at::Tensor& baked);
 
 // The value that a quantizer of a constant quantizes, under the name that it had in the float model.

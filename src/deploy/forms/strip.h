@@ -24,7 +24,7 @@ struct StrippedModel {
   Graph graph;
   std::vector<StrippedTensor> tensors;  // in order of the graph; each name is a value of it
 
-  const StrippedTensor* find(const std::string& name) const;  // null where it was not quantized
+  const StrippedTensor* find(const std::string& name) const;  // null if it was not quantized
 };
 
 StrippedModel strip_quantizers(const Graph& ready);

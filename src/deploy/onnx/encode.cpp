@@ -70,8 +70,10 @@ struct AttributeEncoder {
     proto.set_type(AttributeProto::TENSORS);
     for (const TensorAttr& tensor : tensors) encode_tensor(*tensor.tensor, tensor.dtype, *proto.add_tensors());
   }
-  void operator()(const GraphPtr&) const { fail("a graph is not an attribute that stands alone"); }
-  void operator()(const std::vector<GraphPtr>&) const { fail("graphs are not an attribute that stands alone"); }
+  void operator()(const GraphPtr&) const { fail("a graph cannot be encoded as an attribute by itself"); }
+  void operator()(const std::vector<GraphPtr>&) const {
+    fail("graphs cannot be encoded as an attribute by themselves");
+  }
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace quench {
 namespace {
 
-// Below 18 parts without sizes must be equal; where it is known that they are not, the sizes are said.
+// Below 18 parts without sizes must be equal; if it is known that they are not, the sizes are written.
 void split_18(Graph& graph, Node& node) {
   const std::int64_t parts = node.get_int("num_outputs", 0);
   node.attrs.erase("num_outputs");

@@ -17,7 +17,7 @@ namespace quench {
 // An integer argument: a number, or (a dim of `source`) * times / over + plus.
 struct AtenInt {
   std::int64_t number = 0;  // as recorded first
-  Dim dim;                  // what is known of it in symbols
+  Dim dim;                  // what is known about it in symbols
   Value* source = nullptr;  // null: it is `number` for good
   int axis = 0;             // of source; -1: source holds the integer itself, one element
   std::int64_t times = 1, over = 1, plus = 0;
@@ -75,7 +75,7 @@ class AtenCall {
   Value& integers_constant(const std::vector<std::int64_t>& numbers);  // 1-D int64
   Value& scalar(double number, DType dtype);                           // rank 0
   Value& shape_value(const std::vector<AtenInt>& sizes);               // 1-D int64
-  Value& reshape(Value& value, const std::vector<AtenInt>& sizes);     // with 0 and -1 where they will do
+  Value& reshape(Value& value, const std::vector<AtenInt>& sizes);     // with 0 and -1 where possible
   Value& transpose(Value& value, const std::vector<std::int64_t>& perm);
   std::vector<AtenInt> sizes_of(Value& value) const;  // its dims, as integers that can be computed
 
@@ -93,7 +93,7 @@ class AtenCall {
 struct AtenEntry {
   static constexpr const char* kKind = "LibTorch operator";
   Values (*map)(AtenCall& call) = nullptr;  // one value per result; null for one that has no counterpart
-  // True where a parameter among the inputs names the node: Conv, BatchNormalization, Gemm.
+  // True if a parameter among the inputs names the node: Conv, BatchNormalization, Gemm.
   bool is_layer = false;
 };
 using AtenRegistry = Registry<AtenEntry>;

@@ -24,7 +24,7 @@ Value& filled(AtenCall& call, const std::vector<AtenInt>& sizes, Value& fill) {
   return call.make("Expand", {&fill, &call.shape_value(sizes)});
 }
 
-// zeros, ones, empty (whose elements may be anything, so zeros will do), and their new_ and _like forms.
+// zeros, ones, empty (whose elements may be anything, so zeros are fine), and their new_ and _like forms.
 Values map_constant_fill(AtenCall& call) {
   const double number = call.kind().find("ones") == std::string::npos ? 0.0 : 1.0;
   const bool like = call.kind().ends_with("_like");

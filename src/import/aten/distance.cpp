@@ -11,7 +11,7 @@ namespace {
 
 // |x| along the axes, of order 1 or 2.
 Value& length(AtenCall& call, double order, Value& x, const std::vector<std::int64_t>& axes, bool keeps, bool main) {
-  QUENCH_CHECK(order == 1.0 || order == 2.0, call.where(), ": only of order 1 and 2, not ", order);
+  QUENCH_CHECK(order == 1.0 || order == 2.0, call.where(), ": only orders 1 and 2 are supported, not ", order);
   const Values inputs{&x, &call.integers_constant(axes)};
   const std::string op = order == 1.0 ? "ReduceL1" : "ReduceL2";
   const Attrs attrs{{"keepdims", std::int64_t{keeps}}};

@@ -17,7 +17,8 @@ class BagMapper {
     Value& indices = call_.tensor("indices");
     QUENCH_CHECK(indices.rank() == 1, call_.where(), ": the indices must be a vector");
     const std::int64_t mode = call_.integer("mode", 0);
-    QUENCH_CHECK(mode == 0 || mode == 1, call_.where(), ": only the sum and the mean of a bag, not its maximum");
+    QUENCH_CHECK(mode == 0 || mode == 1, call_.where(),
+                 ": only the sum and the mean of a bag are supported, not its maximum");
     Value& shares = membership(indices);
     Value& rows = call_.aux("Gather", {&call_.tensor("weight"), &indices}, {{"axis", std::int64_t{0}}});
     Value* factors = &shares;

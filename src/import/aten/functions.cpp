@@ -117,7 +117,8 @@ Values map_logit(AtenCall& call) {
 Values map_nan_to_num(AtenCall& call) {
   Value& x = call.tensor("self");
   if (!is_floating(x.dtype())) return {&x};
-  QUENCH_CHECK(x.dtype() == DType::kFloat || call.has("posinf"), call.where(), ": only of float without limits given");
+  QUENCH_CHECK(x.dtype() == DType::kFloat || call.has("posinf"), call.where(),
+               ": without given limits only float is supported");
   const double most = std::numeric_limits<float>::max();
   Value& numbers = call.aux("Where", {&call.aux("IsNaN", {&x}), &call.scalar(call.real("nan", 0.0), x.dtype()), &x});
   const auto replaced = [&](Value& value, bool high, double limit) -> Value& {

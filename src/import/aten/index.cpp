@@ -44,7 +44,7 @@ Values split(AtenCall& call, Value& x, int axis) {
   if (sizes.size() == call.outputs.size()) {
     inputs.push_back(&call.integers_constant(sizes));
   } else {
-    QUENCH_CHECK(call.kind().ends_with("chunk"), call.where(), ": sizes that depend on the shape of an input");
+    QUENCH_CHECK(call.kind().ends_with("chunk"), call.where(), ": the sizes depend on the shape of an input");
     attrs["num_outputs"] = std::int64_t{count};
   }
   Node& node = call.make_node("Split", inputs, count, attrs);

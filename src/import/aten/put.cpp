@@ -14,7 +14,7 @@ namespace {
 using Ints = std::vector<std::int64_t>;
 
 // Which axes of x a list of positions refers to. GatherND and ScatterND want them first, in `order`; the axes of the
-// positions then stand where LibTorch has them: in place of the axes where those are neighbours, else in front.
+// positions then go where LibTorch has them: in place of the axes if those are neighbours, else in front.
 struct Places {
   Ints axes, order;
   Value* positions = nullptr;  // [..., one per axis]
@@ -187,7 +187,7 @@ Values map_scatter_reduce(AtenCall& call) {
       {{"axis", std::int64_t{call.axis("dim", call.tensor("self").rank())}}, {"reduction", reduction->second}})};
 }
 
-// The n-th true element of the mask takes the n-th element of the source. In front of the source stands an element for
+// The n-th true element of the mask takes the n-th element of the source. In front of the source goes an element for
 // those before the first true one to read, so that the source may be empty.
 Values map_masked_scatter(AtenCall& call) {
   Value& x = call.tensor("self");

@@ -33,7 +33,7 @@ Values map_repeat_interleave(AtenCall& call) {
 // [N, C, H r, W r] -> [N, C r r, H, W], the channel before the place in the square.
 Values map_pixel_unshuffle(AtenCall& call) {
   Value& x = self(call);
-  QUENCH_CHECK(x.rank() == 4, call.where(), ": only of images in batches");
+  QUENCH_CHECK(x.rank() == 4, call.where(), ": only batches of images are supported");
   const std::int64_t r = call.integer("downscale_factor");
   QUENCH_CHECK(r > 0, call.where(), ": a factor of ", r);
   const std::int64_t c = fixed_size(call, x, 1), h = fixed_size(call, x, 2) / r, w = fixed_size(call, x, 3) / r;
@@ -45,7 +45,7 @@ Values map_pixel_unshuffle(AtenCall& call) {
 // Groups of channels swap places with the channels in them.
 Values map_channel_shuffle(AtenCall& call) {
   Value& x = self(call);
-  QUENCH_CHECK(x.rank() == 4, call.where(), ": only of images in batches");
+  QUENCH_CHECK(x.rank() == 4, call.where(), ": only batches of images are supported");
   const std::int64_t groups = call.integer("groups"), channels = fixed_size(call, x, 1);
   QUENCH_CHECK(groups > 0 && channels % groups == 0, call.where(), ": ", channels, " channels in ", groups, " groups");
   const std::vector<AtenInt> sizes = call.sizes_of(x);

@@ -112,7 +112,8 @@ Values map_norm(AtenCall& call) {
   QUENCH_CHECK(!of_matrix, call.where(), ": norms of matrices have no counterpart");
   if (order == std::numeric_limits<double>::infinity())
     return {&reduce(call, "ReduceMax", call.aux("Abs", {&self(call)}))};
-  QUENCH_CHECK(order == 1.0 || order == 2.0, call.where(), ": only the norms 1, 2 and infinity, not ", order);
+  QUENCH_CHECK(order == 1.0 || order == 2.0, call.where(), ": only the norms 1, 2 and infinity are supported, not ",
+               order);
   return {&reduce(call, order == 1.0 ? "ReduceL1" : "ReduceL2", self(call))};
 }
 

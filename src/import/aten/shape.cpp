@@ -67,7 +67,7 @@ Values map_transpose(AtenCall& call) {
 // Swaps the last two dims.
 Values map_matrix_transpose(AtenCall& call) {
   const int rank = self(call).rank();
-  QUENCH_CHECK(rank >= 2, call.where(), ": of a tensor with fewer than two dims");
+  QUENCH_CHECK(rank >= 2, call.where(), ": the tensor has fewer than two dims");
   Ints perm(static_cast<std::size_t>(rank));
   std::iota(perm.begin(), perm.end(), 0);
   std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);

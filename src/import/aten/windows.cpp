@@ -39,7 +39,7 @@ Values map_unfold(AtenCall& call) {
 // [N, C, H, W] -> [N, C * kernel, windows]
 Values map_im2col(AtenCall& call) {
   Value* x = &self(call);
-  QUENCH_CHECK(x->rank() == 4, call.where(), ": only of images in batches");
+  QUENCH_CHECK(x->rank() == 4, call.where(), ": only batches of images are supported");
   const Ints kernel = call.integers("kernel_size"), dilation = call.integers("dilation");
   const Ints padding = call.integers("padding"), stride = call.integers("stride");
   QUENCH_CHECK(kernel.size() == 2 && dilation.size() == 2 && padding.size() == 2 && stride.size() == 2, call.where(),
@@ -66,7 +66,7 @@ Values map_meshgrid(AtenCall& call) {
   if (call.text("indexing", "ij") == "xy" && count > 1) std::swap(order[0], order[1]);
   std::vector<AtenInt> sizes(count);
   for (std::size_t i = 0; i < count; ++i) {
-    QUENCH_CHECK(vectors[i]->rank() == 1, call.where(), ": only of vectors");
+    QUENCH_CHECK(vectors[i]->rank() == 1, call.where(), ": only vectors are supported");
     sizes[static_cast<std::size_t>(order[i])] = call.sizes_of(*vectors[i])[0];
   }
   Values results;
@@ -95,7 +95,7 @@ Values map_broadcast_tensors(AtenCall& call) {
 Values map_hstack(AtenCall& call) {
   const Values tensors = call.tensors("tensors");
   const int rank = tensors.at(0)->rank();
-  QUENCH_CHECK(rank > 0, call.where(), ": of numbers has no counterpart");
+  QUENCH_CHECK(rank > 0, call.where(), ": scalars have no counterpart");
   return {&call.make("Concat", tensors, {{"axis", std::int64_t{rank > 1 ? 1 : 0}}})};
 }
 

@@ -49,7 +49,7 @@ void ExternalData::read(const Range& range, void* to) const {
   file.seekg(range.offset);
   file.read(static_cast<char*>(to), range.bytes);
   QUENCH_CHECK(file && file.gcount() == range.bytes, "external data '", range.location,
-               "' cannot be read: ", range.bytes, " bytes from offset ", range.offset, " wanted");
+               "' cannot be read: ", range.bytes, " bytes from offset ", range.offset, " expected");
 }
 
 }  // namespace quench

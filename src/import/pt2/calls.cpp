@@ -68,7 +68,7 @@ void Pt2Calls::read_size(const Pt2Node& node) {
   Value& value = values.tensor_input(node, 0);
   AtenCall call = call_of(node, "sym_size");
   call.args["dim"] = values.number_input(node, 1);
-  QUENCH_CHECK(value.has_rank() && value.rank() > 0, "of a tensor without dims");
+  QUENCH_CHECK(value.has_rank() && value.rank() > 0, "reads a size of a tensor without dims");
   AtenInt size = call.sizes_of(value).at(static_cast<std::size_t>(call.axis("dim", value.rank())));
   if (!size.is_number() && size.dim.is_unknown()) size.dim = values.dim_of(number_name(node));
   values.bind(number_name(node), size);

@@ -21,7 +21,7 @@ AtenInt from_value(Value& value, const Dim& dim) {
   return result;
 }
 
-// Of plain numbers; nothing where it overflows.
+// Of plain numbers; nothing if it overflows.
 std::optional<Number> fold(const std::string& op, Number a, Number b) {
   Number result = 0;
   if (op == "add") return __builtin_add_overflow(a, b, &result) ? std::nullopt : std::optional(result);

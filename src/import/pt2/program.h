@@ -22,7 +22,7 @@ struct Pt2Item {
   double real = 0.0;
   bool flag = false;
   std::string text;  // the string; the name of a tensor, a symbolic number or a graph; the tag of kOther
-  std::shared_ptr<const Pt2Program> graph;  // of kGraph: the body of a branch or loop; null where a call only wraps it
+  std::shared_ptr<const Pt2Program> graph;  // of kGraph: the body of a branch or loop; null if a call only wraps it
 };
 
 struct Pt2Arg {

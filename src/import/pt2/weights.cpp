@@ -28,7 +28,7 @@ std::vector<std::int64_t> fixed_sizes(const json& meta, const char* key) {
   return result;
 }
 
-// a * b + c, or false where that does not fit.
+// a * b + c, or false if that does not fit.
 bool multiply_add(std::int64_t a, std::int64_t b, std::int64_t& c) {
   std::int64_t product = 0;
   return !__builtin_mul_overflow(a, b, &product) && !__builtin_add_overflow(product, c, &c);

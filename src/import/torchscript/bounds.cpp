@@ -55,7 +55,7 @@ class PickleBounds {
   }
 
  private:
-  // Little-endian; of a float the bits, which nobody asks for.
+  // Little-endian; for a float the bits, which nothing uses.
   std::uint64_t take(unsigned count) {
     const std::size_t begin = at_;
     skip(count);

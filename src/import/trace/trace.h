@@ -1,5 +1,5 @@
 // What LibTorch's tracer recorded, without its types: the nodes in order, values by number. Two traces
-// of one module are alike when their nodes are; their sizes and constants may differ. A trace of a module has no
+// of one module are alike if their nodes are; their sizes and constants may differ. A trace of a module has no
 // branches and loops; the interpreter of TorchScript programs (torchscript_interpreter.h) records those too.
 #pragma once
 

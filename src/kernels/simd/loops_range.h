@@ -74,7 +74,7 @@ void min_max_runs(const float* x, std::int64_t runs, std::int64_t length, float*
   for (std::int64_t run = 0; run < runs; ++run) extremes_of_run(x + run * length, length, min[run], max[run]);
 }
 
-// kBlocks * kLanes columns of rows that are `width` apart. False where a NaN may be among them.
+// kBlocks * kLanes columns of rows that are `width` apart. False if a NaN may be among them.
 template <int kBlocks>
 QUENCH_LOOP bool extremes_of_columns(const float* x, std::int64_t rows, std::int64_t width, float* min, float* max) {
   Extremes e[kBlocks];

@@ -7,7 +7,7 @@
 
 namespace quench {
 
-// Quantizes what layers of known kinds write. Relu, pooling and what moves elements about work on codes; all else
+// Quantizes what layers of known kinds write. Relu, pooling and what moves elements around work on codes; all else
 // stays float, and what a known layer reads from there is quantized on the way in.
 void annotate_eager(PlanBuilder& plan);
 

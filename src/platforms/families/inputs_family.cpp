@@ -13,7 +13,7 @@ bool is_merged(const PlanBuilder& plan, const FamilyRule& rule, const Layer& con
                      [&](const OpPair& pair) { return is_merged(plan, consumer, value, pair.first, pair.second); });
 }
 
-// Of TensorRT: an Add runs inside the convolution that feeds it, where nothing stands between the two. The operand
+// Of TensorRT: an Add runs inside the convolution that feeds it, if nothing lies between the two. The operand
 // that this leaves unquantized: the last one that a plain layer makes for this Add alone.
 const Value* residual_operand(const PlanBuilder& plan, const Layer& layer) {
   if (!plan.options().has("fuse_residual_add") || !plan.options().flag("fuse_residual_add")) return nullptr;

@@ -141,7 +141,7 @@ class Patterns {
       for (const Value* input : plan_.activations_of(*layer)) drop_backwards(*input);
   }
 
-  // The value whose quantizer `value` gets, itself or what it inherits from; null where there is none.
+  // The value whose quantizer `value` gets, itself or what it inherits from; null if there is none.
   const Value* leader_of(const Value* value) const {
     const auto at = wishes_.find(value);
     if (at == wishes_.end()) return nullptr;

@@ -15,7 +15,7 @@ struct PatternRules {
 
 void annotate_patterns(PlanBuilder& plan, const PatternRules& rules);
 
-// Pooling, Relu and Relu6, and what moves elements about.
+// Pooling, Relu and Relu6, and what moves elements around.
 const std::set<std::string>& sharing_ops();
 
 // Groups, weights and options of all four; schemes of the one that is named after torch.

@@ -7,7 +7,7 @@
 
 namespace quench {
 
-// The nodes that do not lie between the two; empty where the graph has no stubs. A graph with DeQuantStubs alone is
+// The nodes that do not lie between the two; empty if the graph has no stubs. A graph with DeQuantStubs alone is
 // quantized from its inputs on. A node that reads both sides lies inside.
 std::set<const Node*> nodes_outside_stubs(const Graph& graph);
 

@@ -1,5 +1,5 @@
-// tensorrt_nlp: transformers on TensorRT. docs/platforms.md 1 and 3. An Add with a number as an operand is not a
-// layer.
+// tensorrt_nlp: transformers on TensorRT. docs/platforms.md 1 and 3. An Add of a number
+// is not a layer.
 #include "platforms/families/inputs_family.h"
 #include "platforms/plan/limits.h"
 #include "platforms/plan/settings.h"
