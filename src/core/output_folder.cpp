@@ -36,16 +36,17 @@ std::vector<std::string> listed_in(const fs::path& folder) {
   return files;
 }
 
-// Folders of processes that were killed, and one of our own that failed.
-void remove_abandoned(const fs::path& folder) {
+// Folders of processes that were killed.
+std::vector<fs::path> abandoned_in(const fs::path& folder) {
   std::vector<fs::path> found;
+  if (!fs::is_directory(folder)) return found;
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(kStaging)) continue;
     const int pid = std::atoi(name.c_str() + kStaging.size());
-    if (pid == ::getpid() || (pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH)) found.push_back(entry.path());
+    if (pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH) found.push_back(entry.path());
   }
-  for (const fs::path& stale : found) fs::remove_all(stale);
+  return found;
 }
 
 std::vector<std::string> files_below(const fs::path& folder) {
@@ -92,6 +93,27 @@ void remove_empty_folders(const fs::path& folder, const std::vector<std::string>
       if (fs::is_empty(folder / below, ignored)) fs::remove(folder / below, ignored);
 }
 
+// A process was killed while it moved its files into place: the list of its files was written and did not arrive. All
+// of them are here, and so are those that they replace, so the rest of the moves can be made.
+void finish_moves(const fs::path& folder, const fs::path& staging) {
+  const std::vector<std::string> fresh = listed_in(staging / "new");
+  std::vector<std::string> old = listed_in(fs::exists(staging / "old" / kFileList) ? staging / "old" : folder);
+  for (const std::string& file : old)
+    if (std::find(fresh.begin(), fresh.end(), file) == fresh.end() && fs::exists(folder / file))
+      move_file(folder / file, staging / "old" / file);
+  for (const std::string& file : fresh)
+    if (file != kFileList && fs::exists(staging / "new" / file)) move_file(staging / "new" / file, folder / file);
+  move_file(staging / "new" / kFileList, folder / kFileList);
+  remove_empty_folders(folder, old);
+}
+
+void clear_abandoned(const fs::path& folder) {
+  for (const fs::path& stale : abandoned_in(folder)) {
+    if (fs::exists(stale / "new" / kFileList)) finish_moves(folder, stale);
+    fs::remove_all(stale);
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> own_files(const std::string& folder) {
@@ -112,6 +134,7 @@ std::vector<std::string> own_files(const std::string& folder) {
 }
 
 void check_free(const std::string& folder, const std::string& file, bool force) {
+  clear_abandoned(folder);
   const fs::path path = fs::path(folder) / file;
   QUENCH_CHECK(!fs::is_directory(path), "'", path.string(), "' is a folder, but a file is to be written there");
   if (force || !fs::exists(path)) return;
@@ -129,7 +152,8 @@ OutputFolder::OutputFolder(const std::string& path) : path_(path) {
   staging_ = path_ / concat(kStaging, ::getpid());
   try {
     check_writable((path_ / "written").string());
-    remove_abandoned(path_);
+    clear_abandoned(path_);
+    fs::remove_all(staging_);  // of one of our own that failed
     fs::create_directory(staging_);
   } catch (...) {
     std::error_code ignored;

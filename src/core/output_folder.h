@@ -16,7 +16,8 @@ inline constexpr const char* kFileList = ".quench-files";
 // the folder is not ours.
 std::vector<std::string> own_files(const std::string& folder);
 
-// Throws if the file exists and is not ours; with `force`, only if it is a folder.
+// Throws if the file exists and is not ours; with `force`, only if it is a folder. First finishes what a process that
+// was killed while it moved its files had begun.
 void check_free(const std::string& folder, const std::string& file, bool force);
 
 class OutputFolder {

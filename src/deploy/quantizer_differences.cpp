@@ -164,6 +164,7 @@ class Comparison {
     for (const auto& [place, value] : in_model_)
       if (const auto at = in_file_.find(place); at != in_file_.end()) compare(place, *value, *at->second);
     compare_constants();
+    compare_bodies();
     for (const Node* quantizer : quantizers_of(model_)) {
       ++result_.quantizers;
       if (!seen_.contains(quantizer)) compare_by_name(*quantizer);
@@ -210,6 +211,24 @@ class Comparison {
       const Node* quantizer = quantizer_at(&value);
       const std::string difference = constant_difference(quantizer, tensor, at->second);
       if (!difference.empty()) differ(quantizer ? quantizer->input(0)->name() : value.name(), difference);
+    }
+  }
+
+  // Of If, Loop and Scan: what is in them is compared like everything else.
+  void compare_bodies() {
+    for (const auto& node : model_.nodes()) {
+      const Node* other = file_.find_node(node->name());
+      if (!other || other->op() != node->op()) continue;
+      for (const auto& [name, attr] : node->attrs) {
+        const auto at = other->attrs.find(name);
+        const auto* ours = std::get_if<GraphPtr>(&attr);
+        const auto* theirs = at == other->attrs.end() ? nullptr : std::get_if<GraphPtr>(&at->second);
+        if (!ours || !theirs) continue;
+        const QuantizerComparison inside = Comparison(**ours, **theirs).run();
+        result_.quantizers += inside.quantizers;
+        for (const std::string& text : inside.differences)
+          result_.differences.push_back(concat(text, " (inside ", node->where(), ")"));
+      }
     }
   }
 

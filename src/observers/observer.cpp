@@ -19,8 +19,8 @@ TensorRange finite_range(const at::Tensor& x, const QScheme& scheme) {
   min_max(x, scheme, min, max);
   TensorRange range{floats_of(min), floats_of(max)};
   for (std::size_t i = 0; i < range.min.size(); ++i) {
-    QUENCH_CHECK(!std::isnan(range.min[i]), "the data holds NaN");
-    QUENCH_CHECK(std::isfinite(range.min[i]) && std::isfinite(range.max[i]), "the data holds an infinity");
+    QUENCH_CHECK(!std::isnan(range.min[i]), "the tensor holds NaN");
+    QUENCH_CHECK(std::isfinite(range.min[i]) && std::isfinite(range.max[i]), "the tensor holds an infinity");
   }
   return range;
 }

@@ -174,6 +174,11 @@ class Verification {
     const auto at = outputs.find(name);
     QUENCH_CHECK(at != outputs.end(), "the runner '", runner_.description(), "' gave no '", name, "', but ",
                  outputs.size(), " other tensors");
+    const DType wanted = model_.file.value(name).dtype(), given = at->second.dtype();
+    const bool alike =
+        wanted == given || (is_floating(wanted) && is_floating(given)) || (is_integer(wanted) && is_integer(given));
+    QUENCH_CHECK(alike, "the runner '", runner_.description(), "' gave '", name, "' as ", name_of(given),
+                 ", but the model has it as ", name_of(wanted));
     const at::Tensor& found = at->second.tensor();
     const auto slices = static_cast<std::int64_t>(call.slices.size());
     QUENCH_CHECK(found.dim() > 0 && found.size(0) % slices == 0, "the runner '", runner_.description(), "' gave '",

@@ -121,6 +121,33 @@ TEST_F(OutputFolders, OfAFolderInsideAreKnownByItsOwnList) {
   EXPECT_EQ(contents(), Files{"a"});
 }
 
+// A process was killed between its first and its last move: the next one finishes them, and finds a whole folder.
+TEST_F(OutputFolders, FinishWhatAKilledProcessBegan) {
+  const std::string staging = ".quench-writing-999999999/";  // beyond any process
+  for (const int moved : {0, 1, 2, 3}) {
+    SCOPED_TRACE(moved);
+    fs::remove_all(path());
+    make({"a", "b"});
+    write(path("mine"), "mine");
+    // Old: a, b. New: b, deploy/c. The list goes first, then the old ones, then the new ones, their list last.
+    write(path(staging + "new/b"), "new");
+    write(path(staging + "new/deploy/c"), "new");
+    write(path(staging + "new/" + kFileList), std::string("# quench files 1\n") + kFileList + "\nb\ndeploy/c\n");
+    const auto move = [&](const std::string& from, const std::string& to) {
+      fs::create_directories(fs::path(path(to)).parent_path());
+      fs::rename(path(from), path(to));
+    };
+    if (moved > 0) move(kFileList, staging + "old/" + kFileList);
+    if (moved > 1) move("a", staging + "old/a");
+    if (moved > 1) move("b", staging + "old/b");
+    if (moved > 2) move(staging + "new/b", "b");
+    check_free(path(), "b", false);  // ours, though the list was not in place
+    EXPECT_EQ(contents(), (Files{"b", "deploy/c", "mine"}));
+    EXPECT_EQ(read_text(path("b")), "new");
+    EXPECT_EQ(own_files(path()), (Files{kFileList, "b", "deploy/c"}));
+  }
+}
+
 TEST_F(OutputFolders, AListCannotNameWhatLiesOutside) {
   make({"a"});
   write(folder_.path("precious"), "mine");

@@ -135,7 +135,8 @@ TEST_P(EveryObserver, RefusesNaNAndInfinity) {
       const at::Tensor x = good.clone();
       x[2][7][3][3] = bad;
       const std::string message = message_of([&] { observer->observe(x); });
-      EXPECT_NE(message.find(std::isnan(bad) ? "the data holds NaN" : "the data holds an infinity"), std::string::npos)
+      EXPECT_NE(message.find(std::isnan(bad) ? "the tensor holds NaN" : "the tensor holds an infinity"),
+                std::string::npos)
           << message;
     }
     EXPECT_EQ(observer->qparams(), before) << "a refused batch leaves no trace";

@@ -35,12 +35,11 @@ CodeRange range_of(DType dtype) {
   }
 }
 
-// Where the codes fill only a part of four bits they go into eight: ONNX has no Clip of the smaller type.
+// Four bits and fewer go into eight: ONNX has no Clip of a smaller type, and runtimes have no kernels for its
+// activations.
 DType stored_activation(const QScheme& scheme) {
   const DType stored = stored_type(scheme);
   if (stored != DType::kInt4 && stored != DType::kUint4) return stored;
-  const CodeRange all = range_of(stored);
-  if (scheme.qmin() == all.min && scheme.qmax() == all.max) return stored;
   return scheme.is_signed() ? DType::kInt8 : DType::kUint8;
 }
 

@@ -1,17 +1,22 @@
 #include "platforms/plan/limits.h"
 
+#include <iterator>
+
 #include "quench/error.h"
 
 namespace quench {
 namespace {
 
-// "8", "4 or 8", "1 to 8".
+// "8", "4 or 8", "1 to 8", "1 to 8 or 16".
 std::string text_of(const std::set<int>& bits) {
-  const int least = *bits.begin(), most = *bits.rbegin();
-  const auto count = static_cast<int>(bits.size());
-  if (count > 2 && most - least == count - 1) return concat(least, " to ", most);
   std::string text;
-  for (const int one : bits) text += concat(text.empty() ? "" : " or ", one);
+  for (auto first = bits.begin(); first != bits.end();) {
+    auto last = first, next = std::next(first);
+    while (next != bits.end() && *next == *last + 1) last = next++;
+    text += concat(text.empty() ? "" : " or ", *first);
+    if (first != last) text += concat(*last == *first + 1 ? " or " : " to ", *last);
+    first = next;
+  }
   return text;
 }
 
@@ -53,6 +58,14 @@ std::string beyond_scales(const PlanEntry& entry, const Limits& limits, const st
 }
 
 }  // namespace
+
+void use_one_scale(PlanEntry& entry, const std::string& why) {
+  QSchemeSpec scheme = entry.scheme.spec();
+  scheme.granularity = Granularity::kTensor;
+  scheme.axis = 0;
+  entry.scheme = QScheme(scheme);
+  entry.rule += "; per tensor: " + why;
+}
 
 std::set<int> up_to_bits(int most) {
   std::set<int> bits;

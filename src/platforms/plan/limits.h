@@ -23,6 +23,9 @@ struct Limits {
 
 std::set<int> up_to_bits(int most);  // 1 ... most
 
+// For `refine`: one scale for the whole tensor, with the reason in the entry's rule.
+void use_one_scale(PlanEntry& entry, const std::string& why);
+
 // "" or what is beyond the limits: "4-bit weights (8 bits only)". Biases are limited as weights are.
 std::string beyond(const PlanEntry& entry, const Limits& limits);
 

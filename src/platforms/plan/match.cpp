@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "quench/error.h"
+#include "quench/op.h"
 #include "quench/registry.h"
 
 namespace quench {
@@ -31,6 +32,17 @@ bool is_meant(const Node& node, const std::string& match) {
   if (match.find_first_of("*?") == std::string::npos) return is_inside(node, match);
   const std::vector<std::string> names = names_of(node);
   return std::any_of(names.begin(), names.end(), [&](const auto& name) { return matches_glob(name, match); });
+}
+
+// One of ours, or one that the model has without our knowing it.
+void check_operators(const Graph& graph, const std::vector<std::string>& names) {
+  const auto has = [&](const std::string& name) {
+    return std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                       [&](const auto& node) { return node->op() == name; });
+  };
+  for (const std::string& name : names)
+    if (!OpRegistry::instance().find(name) && !has(name))
+      fail_unknown_name("operator", name, OpRegistry::instance().names());
 }
 
 }  // namespace
@@ -79,7 +91,7 @@ bool is_inside(const Node& node, const std::string& name) {
   return std::any_of(names.begin(), names.end(), inside);
 }
 
-void check_node_names(const Graph& graph, const QuantConfig& config) {
+void check_names(const Graph& graph, const QuantConfig& config) {
   const auto check = [&](const std::vector<std::string>& names, bool (*fits)(const Node&, const std::string&)) {
     for (const std::string& name : names) {
       std::vector<std::string> known;
@@ -93,6 +105,9 @@ void check_node_names(const Graph& graph, const QuantConfig& config) {
   };
   check(config.additional_nodes, is_named);
   check(config.excluded_nodes, is_inside);
+  check_operators(graph, config.additional_ops);
+  check_operators(graph, config.excluded_ops);
+  for (const std::vector<std::string>& chain : config.fuse_patterns) check_operators(graph, chain);
 }
 
 bool matches(const Layer& layer, const LayerRule& rule) {

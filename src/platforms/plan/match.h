@@ -13,8 +13,8 @@ bool is_named(const Node& node, const std::string& name);  // one of them is `na
 // One of them is `name` or begins with "name." or "name/" (or "/name/"): the node is inside that module.
 bool is_inside(const Node& node, const std::string& name);
 
-// Throws if a node or module that the user adds or excludes does not exist, with the nearest name.
-void check_node_names(const Graph& graph, const QuantConfig& config);
+// Throws if a node, module or operator that the user adds, excludes or fuses does not exist, with the nearest name.
+void check_names(const Graph& graph, const QuantConfig& config);
 
 bool matches(const Layer& layer, const LayerRule& rule);  // any node of it
 

@@ -12,7 +12,7 @@ PlanState::PlanState(const Graph& the_graph, const std::string& name, const Quan
   QUENCH_CHECK(!config.parity || platform.has_parity, "platform '", platform_name,
                "' re-creates no reference implementation: it takes no 'parity'");
   options = config.platform_options.checked(platform.options, concat("platform '", platform_name, "'"));
-  check_node_names(graph, config);
+  check_names(graph, config);
   layers = find_layers(graph, groups_of(platform, config), config);
   for (std::size_t i = 0; i < layers.size(); ++i)
     for (const Node* node : layers[i].nodes) layer_index[node] = i;

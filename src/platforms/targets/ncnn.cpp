@@ -23,11 +23,7 @@ void refine(PlanBuilder& plan) {
     const std::int64_t groups = layer->head().get_int("group", 1);
     if (entry->role != Role::kWeight || groups == 1 || entry->scheme.per_tensor()) continue;
     if (layer->head().input(1)->dims()[0].certainly_equal(groups)) continue;
-    QSchemeSpec scheme = entry->scheme.spec();
-    scheme.granularity = Granularity::kTensor;
-    scheme.axis = 0;
-    entry->scheme = QScheme(scheme);
-    entry->rule += "; per tensor: ncnn has one scale per group";
+    use_one_scale(*entry, "ncnn has one scale per group");
   }
 }
 

@@ -48,23 +48,29 @@ void annotate(PlanBuilder& plan) {
   share_passed_codes(plan);
 }
 
-// A Gemm with one scale per channel would stay float in the runtime.
+// What the runtime has no kernel for: a Gemm with scales per channel would stay float, and a MatMul whose weight has
+// batches refuses to run.
+std::string why_one_scale(const Layer& layer) {
+  if (layer.op() == "Gemm") return "the runtime keeps a Gemm with scales per channel in float";
+  if (layer.op() == "MatMul" && layer.head().input(1)->rank() > 2)
+    return "the runtime has no MatMul with scales per channel of a weight with batches";
+  return "";
+}
+
 void refine(PlanBuilder& plan) {
   weigh_squares_for_products(plan);
   for (PlanEntry* entry : plan.entries()) {
-    const Layer* layer = plan.owner_of(*entry);
-    if (entry->role != Role::kWeight || layer->op() != "Gemm") continue;
-    QSchemeSpec scheme = entry->scheme.spec();
-    if (scheme.granularity != Granularity::kChannel) continue;
-    scheme.granularity = Granularity::kTensor;
-    scheme.axis = 0;
-    entry->scheme = QScheme(scheme);
-    entry->rule += "; per tensor: the runtime keeps a Gemm with scales per channel in float";
+    if (entry->role != Role::kWeight || entry->scheme.granularity() != Granularity::kChannel) continue;
+    const std::string why = why_one_scale(*plan.owner_of(*entry));
+    if (!why.empty()) use_one_scale(*entry, why);
   }
 }
 
+// Codes of fewer than 8 bits are cut off in 8; nothing cuts off those in 16.
 std::string refuses(const PlanEntry& entry, const Node*) {
-  return beyond(entry, {.weight_bits = up_to_bits(8), .activation_bits = up_to_bits(16)});
+  std::set<int> activation_bits = up_to_bits(8);
+  activation_bits.insert(16);
+  return beyond(entry, {.weight_bits = up_to_bits(8), .activation_bits = activation_bits});
 }
 
 Platform onnxruntime() {
