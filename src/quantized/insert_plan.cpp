@@ -15,10 +15,6 @@
 namespace quench {
 namespace {
 
-FakeQuantSpec spec_of(const PlanEntry& entry, QuantizeBy by) {
-  return {entry.fake_quant, entry.scheme, entry.role, by, entry.fake_quant_options};
-}
-
 // Who reads a weight otherwise than as a weight (a Gather beside the Gemm that has the same table) goes on reading it
 // as it is.
 void reconnect_others(Graph& graph, const std::vector<std::string>& ops, Value& weight, Node& quantizer) {
@@ -40,7 +36,7 @@ void keep_outputs(Graph& graph, Value& value, const Node& quantizer) {
 
 void insert_one(Graph& graph, QuantizeBy by, const std::vector<std::string>& weighted, const PlanEntry& entry) {
   Value& value = graph.value(entry.value);
-  Node& node = insert_fake_quant(graph, value, spec_of(entry, by));
+  Node& node = insert_fake_quant(graph, value, fake_quant_spec(entry, by));
   if (!value.producer()) keep_outputs(graph, value, node);
   if (entry.role == Role::kWeight) reconnect_others(graph, weighted, value, node);
   set_observer_of(node, entry.observer, entry.observer_options);
