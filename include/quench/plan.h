@@ -2,6 +2,7 @@
 // makes it (make_plan), a user may read and edit it (YAML), insert_quantizers carries it out. It holds names only.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,14 +12,18 @@
 
 namespace quench {
 
-struct PlanEntry {
-  std::string value;  // the tensor that is quantized: an activation, or the constant that is the weight
-  Role role = Role::kActivation;
+// All that is chosen about one quantizer: what QuantSettings (quench/quant_config.h) say in parts.
+struct QuantizerSpec {
   QScheme scheme;
   std::string observer = "min_max";
   Options observer_options;
   std::string fake_quant = "fixed";
   Options fake_quant_options;
+};
+
+struct PlanEntry : QuantizerSpec {
+  std::string value;  // the tensor that is quantized: an activation, or the constant that is the weight
+  Role role = Role::kActivation;
   std::string shared_with;                // takes the scale of this value; is not observed itself
   std::vector<std::string> derived_from;  // a bias in int32: its scale is the product of those of these two values
   std::string rule;                       // which rule of the platform or the user put it there
@@ -39,6 +44,10 @@ struct QuantPlan {
   const PlanEntry* find(const std::string& value) const;  // null if there is none
   int count(Role role) const;                             // entries with a scale of their own or a shared one
 };
+
+// What an entry asks for. Where name, scheme and options do not fit each other, making it throws.
+std::unique_ptr<Observer> make_observer(const QuantizerSpec& spec);
+FakeQuantSpec fake_quant_spec(const PlanEntry& entry, QuantizeBy by);
 
 // The text form (docs/formats.md). Errors of the reader carry "in the plan NAME" and the line.
 std::string to_yaml(const QuantPlan& plan);

@@ -15,29 +15,21 @@ namespace quench {
 
 class PlanBuilder;
 
-struct ObserverChoice {
-  std::string name;
-  Options options = {};
-};
-
-struct QuantizerDefaults {
-  QSchemeSpec scheme;
-  std::string observer = "min_max";  // by the set of values, however it is cut into batches; else only as `reference`
-  std::string fake_quant = "lsq";
-  Options observer_options, fake_quant_options;
-  std::optional<ObserverChoice> reference;  // in place of `observer` under parity
-};
+QuantSettings usual_settings();  // int8 symmetric per tensor, min_max, lsq
 
 using OpChain = std::vector<std::string>;
 
 struct Platform {
   static constexpr const char* kKind = "platform";
   std::vector<std::string> aliases;  // besides its name; compared ignoring case
-  QuantizerDefaults weight, activation;
-  std::optional<QuantizerDefaults> bias;  // a bias that is quantized as a tensor of its own (Vitis)
-  bool user_schemes = false;              // has no defaults: bits, observer and fake quantizer must be given (academic)
-  bool fixed_schemes = false;             // only the observers may be changed (NNIE)
-  bool has_parity = true;                 // re-creates a reference implementation, and takes `parity`
+  // Complete but for the axis. Observers go by the set of values, however it is cut into batches; what a reference
+  // averages over batches belongs in `reference`.
+  QuantSettings weight = usual_settings(), activation = usual_settings();
+  std::optional<QuantSettings> bias;  // a bias that is quantized as a tensor of its own (Vitis)
+  QuantSettings reference;            // over `activation`, under parity
+  bool user_schemes = false;          // has no defaults: bits, observer and fake quantizer must be given (academic)
+  bool fixed_schemes = false;         // only the observers may be changed (NNIE)
+  bool has_parity = true;             // re-creates a reference implementation, and takes `parity`
   QuantizeBy by = QuantizeBy::kReciprocal;
   bool int32_bias = false;           // the target computes with the bias in int32 at s_x * s_w, and so do we
   std::string requantize = "float";  // the target's integer arithmetic: docs/numerics.md 11

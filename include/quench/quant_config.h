@@ -21,7 +21,7 @@ enum class BiasCorrection : std::uint8_t {
 const char* name_of(BiasCorrection kind);  // "none", "fast", "sequential"
 BiasCorrection bias_correction_from_name(const std::string& name);
 
-// What is said about one kind of quantizer; what is absent stays as it was.
+// What is said about one kind of quantizer, by a platform, a user or a qconfig; what is absent stays as it was.
 struct QuantSettings {
   std::optional<Format> format;
   std::optional<int> bits;
@@ -32,6 +32,7 @@ struct QuantSettings {
   std::optional<std::string> observer, fake_quant;
   Options observer_options, fake_quant_options;  // of the observer or fake quantizer that is named with them, if any
 
+  void set_scheme(const QScheme& scheme);  // all of it but the axis, which is the operator's to say
   bool empty() const;
 };
 

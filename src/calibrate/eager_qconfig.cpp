@@ -15,24 +15,6 @@ namespace {
 using Rule = QConfigMapping::Rule;
 using By = QConfigMapping::By;
 
-QuantSettings settings_of(const QuantizerDefaults& defaults) {
-  QuantSettings settings;
-  const QSchemeSpec& scheme = defaults.scheme;
-  settings.format = scheme.format;
-  settings.bits = scheme.bits;
-  settings.is_signed = scheme.is_signed;
-  settings.symmetric = scheme.symmetric;
-  settings.narrow = scheme.narrow;
-  settings.power_of_two_scale = scheme.power_of_two_scale;
-  settings.granularity = scheme.granularity;  // the operator says which axis
-  if (scheme.granularity == Granularity::kGroup) settings.group = scheme.group;
-  settings.observer = defaults.observer;
-  settings.fake_quant = defaults.fake_quant;
-  settings.observer_options = defaults.observer_options;
-  settings.fake_quant_options = defaults.fake_quant_options;
-  return settings;
-}
-
 std::regex regex_of(const Rule& rule) {
   try {
     return std::regex(rule.text);
@@ -121,7 +103,7 @@ LayerRule rule_of(const Layer& layer, const std::optional<QConfig>& qconfig) {
 QConfig get_default_qconfig(const std::string& backend) {
   const Platform& platform = find_platform(backend);
   QUENCH_CHECK(!platform.user_schemes, "platform '", backend, "' has no defaults: fill in a QConfig yourself");
-  return {platform_name(backend), settings_of(platform.activation), settings_of(platform.weight)};
+  return {platform_name(backend), platform.activation, platform.weight};
 }
 
 QConfigMapping& QConfigMapping::set_global(std::optional<QConfig> qconfig) {

@@ -16,16 +16,8 @@ bool names_axis(const std::string& scheme) {
 
 void set_scheme(QuantSettings& settings, const Tree& tree, const std::string& path) {
   const QScheme scheme = at_place(tree, [&] { return QScheme::parse(text_of(tree, path)); });
-  const QSchemeSpec& spec = scheme.spec();
-  settings.format = spec.format;
-  settings.bits = spec.bits;
-  settings.is_signed = spec.is_signed;
-  settings.symmetric = spec.symmetric;
-  settings.narrow = spec.narrow;
-  settings.power_of_two_scale = spec.power_of_two_scale;
-  settings.granularity = spec.granularity;
-  if (names_axis(text_of(tree, path))) settings.axis = spec.axis;
-  settings.group = spec.group;
+  settings.set_scheme(scheme);
+  if (names_axis(text_of(tree, path))) settings.axis = scheme.axis();
 }
 
 template <typename T, typename U>

@@ -85,7 +85,7 @@ std::vector<Seen> look_at(const Graph& graph, const std::vector<SmoothSite>& sit
 }
 
 at::Tensor quantized(const at::Tensor& x, const PlanEntry& entry, QuantizeBy by) {
-  const auto observer = make_observer(entry.observer, entry.scheme, entry.observer_options);
+  const auto observer = make_observer(entry);
   observer->observe(x);
   const QParams params = observer->qparams();
   const std::vector<std::int64_t> shape = entry.scheme.scale_shape(x.sizes().vec());

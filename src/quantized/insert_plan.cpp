@@ -15,10 +15,6 @@
 namespace quench {
 namespace {
 
-FakeQuantSpec spec_of(const PlanEntry& entry, QuantizeBy by) {
-  return {entry.fake_quant, entry.scheme, entry.role, by, entry.fake_quant_options};
-}
-
 // A node that does not read a weight as a weight (a Gather beside the Gemm with the same table) goes on reading it
 // unquantized.
 void reconnect_others(Graph& graph, const std::vector<std::string>& ops, Value& weight, Node& quantizer) {
@@ -40,7 +36,7 @@ void keep_outputs(Graph& graph, Value& value, const Node& quantizer) {
 
 void insert_one(Graph& graph, QuantizeBy by, const std::vector<std::string>& weighted, const PlanEntry& entry) {
   Value& value = graph.value(entry.value);
-  Node& node = insert_fake_quant(graph, value, spec_of(entry, by));
+  Node& node = insert_fake_quant(graph, value, fake_quant_spec(entry, by));
   if (!value.producer()) keep_outputs(graph, value, node);
   if (entry.role == Role::kWeight) reconnect_others(graph, weighted, value, node);
   set_observer_of(node, entry.observer, entry.observer_options);

@@ -42,6 +42,14 @@ const PlanEntry* QuantPlan::find(const std::string& value) const {
   return at == entries.end() ? nullptr : &*at;
 }
 
+std::unique_ptr<Observer> make_observer(const QuantizerSpec& spec) {
+  return make_observer(spec.observer, spec.scheme, spec.observer_options);
+}
+
+FakeQuantSpec fake_quant_spec(const PlanEntry& entry, QuantizeBy by) {
+  return {entry.fake_quant, entry.scheme, entry.role, by, entry.fake_quant_options};
+}
+
 int QuantPlan::count(Role role) const {
   return static_cast<int>(
       std::count_if(entries.begin(), entries.end(), [&](const PlanEntry& entry) { return entry.role == role; }));

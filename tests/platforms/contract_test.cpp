@@ -69,10 +69,10 @@ TEST_P(EveryPlatform, ObserversGoByTheSetOfImages) {
   };
   EXPECT_EQ(by_batch(config()), "");
   const Platform& platform = find_platform(GetParam());
-  if (!platform.activation.reference || platform.user_schemes) return;
+  if (!platform.reference.observer || platform.user_schemes) return;
   QuantConfig parity = config();
   parity.parity = true;
-  EXPECT_EQ(by_batch(parity), platform.activation.reference->name);
+  EXPECT_EQ(by_batch(parity), *platform.reference.observer);
 }
 
 TEST_P(EveryPlatform, ARuleThatMatchesNothingIsAnError) {

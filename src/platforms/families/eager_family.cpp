@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "platforms/plan/fixed_range.h"
+#include "platforms/plan/settings.h"
 #include "quench/error.h"
 #include "quench/op.h"
 
@@ -125,14 +126,14 @@ void annotate_eager(PlanBuilder& plan) {
 
 Platform eager_platform(const std::string& activation, const std::string& weight) {
   Platform platform;
-  platform.weight.scheme = QScheme::parse(weight).spec();
+  platform.weight.set_scheme(QScheme::parse(weight));
   platform.weight.fake_quant = "fixed";
-  platform.activation.scheme = QScheme::parse(activation).spec();
+  platform.activation.set_scheme(QScheme::parse(activation));
   platform.activation.observer = "histogram";
-  platform.activation.reference = ObserverChoice{"histogram", {{"resample", 1.0}}};
+  platform.reference = observed_by("histogram", {{"resample", 1.0}});
   platform.activation.fake_quant = "fixed";
   platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
-  platform.equalize = platform.weight.scheme.granularity == Granularity::kTensor;
+  platform.equalize = platform.weight.granularity == Granularity::kTensor;
   platform.groups = standard_groups();
   // Relu6 counts as Relu, as after torchvision's _replace_relu; Add with Relu is FloatFunctional's add_relu.
   for (const char* head : {"Conv", "ConvTranspose", "Gemm", "MatMul"}) {

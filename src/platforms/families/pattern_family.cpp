@@ -174,10 +174,10 @@ const std::set<std::string>& sharing_ops() {
 
 Platform pattern_platform(const std::string& activation, const std::string& weight) {
   Platform platform;
-  platform.weight.scheme = QScheme::parse(weight).spec();
+  platform.weight.set_scheme(QScheme::parse(weight));
   platform.weight.fake_quant = "fixed";
-  platform.activation.scheme = QScheme::parse(activation).spec();
-  observe_least_error(platform, ObserverChoice{"ema_min_max", {{"averaging_constant", 0.1}}});
+  platform.activation.set_scheme(QScheme::parse(activation));
+  observe_least_error(platform, observed_by("ema_min_max", {{"averaging_constant", 0.1}}));
   platform.activation.fake_quant = "fixed";
   platform.groups = standard_groups();
   platform.groups.push_back({"Add", "Relu"});

@@ -116,12 +116,11 @@ void Finish::validate() {
     const PlanEntry& entry = *named;
     const Value* value = &state_.graph.value(entry.value);
     const Node& node = state_.requests.at(value).layer->head();
-    with_context(
-        [&] { return concat("for the ", name_of(entry.role), " '", entry.value, "' of ", node.where()); },
-        [&] {
-          make_observer(entry.observer, entry.scheme, entry.observer_options);
-          make_fake_quant({entry.fake_quant, entry.scheme, entry.role, state_.platform.by, entry.fake_quant_options});
-        });
+    with_context([&] { return concat("for the ", name_of(entry.role), " '", entry.value, "' of ", node.where()); },
+                 [&] {
+                   make_observer(entry);
+                   make_fake_quant(fake_quant_spec(entry, state_.platform.by));
+                 });
     std::string cannot = state_.platform.refuses ? state_.platform.refuses(entry, &node) : "";
     const std::string unmet = unmet_wish(state_.requests.at(value).asked, entry);
     if (cannot.empty() && !unmet.empty()) cannot = concat(unmet, ", as a rule asks (", entry.rule, ")");
@@ -162,17 +161,14 @@ void Finish::follow_leaders() {
   for (auto& [value, request] : state_.requests) {
     PlanEntry& entry = request.entry;
     if (entry.shared_with.empty()) continue;
-    const PlanEntry leader = *plan_.find(state_.graph.value(entry.shared_with));
+    const PlanEntry& leader = *plan_.find(state_.graph.value(entry.shared_with));
     const bool same =
         leader.scheme == entry.scheme && leader.observer == entry.observer && leader.fake_quant == entry.fake_quant;
     QUENCH_CHECK(same || !request.ruled, "a rule for '", entry.value, "' cannot apply: it has the scale of '",
                  leader.value, "' (", entry.rule, "); apply the rule to the layer that makes '", leader.value,
                  "' (output:)");
-    const std::string name = entry.value, rule = entry.rule;
-    entry = leader;
-    entry.value = name;
-    entry.rule = rule;
-    entry.shared_with = leader.value;
+    QuantizerSpec& quantizer = entry;
+    quantizer = leader;
   }
 }
 

@@ -19,11 +19,11 @@ const std::set<std::string>& fixed_range_ops() {
 
 void use_fixed_ranges(PlanBuilder& plan) {
   const Platform& platform = find_platform(plan.config().platform);
-  const QuantizerDefaults usual = defaults_of(platform, Role::kActivation, plan.parity());
+  const QuantSettings usual = defaults_of(platform, Role::kActivation, plan.parity());
   for (const Layer& layer : plan.layers()) {
     if (!fixed_range_ops().contains(layer.last().op())) continue;
     PlanEntry* entry = plan.find(layer.output());
-    if (!entry || !is_plain(entry->scheme) || entry->observer != usual.observer) continue;  // or the user's wish
+    if (!entry || !is_plain(entry->scheme) || usual.observer != entry->observer) continue;  // or the user's wish
     if (plan.asked_of(*entry).observer) continue;
     const double levels = 1.0 + entry->scheme.qmax();
     const bool is_tanh = layer.last().op() == "Tanh";

@@ -44,35 +44,24 @@ void check_fixed_schemes(const std::string& platform, const QuantConfig& config)
 }
 
 // Which axis a scheme per channel or group runs along, where the user did not say.
-void choose_axis(const Layer& layer, Role role, QSchemeSpec& scheme) {
-  if (scheme.granularity == Granularity::kTensor) {
-    scheme.axis = 0;
-    return;
-  }
+int axis_for(const Layer& layer, Role role, Granularity granularity) {
+  if (granularity == Granularity::kTensor || role == Role::kBias) return 0;
   const OpTraits& traits = entry_of(layer.head()).traits;
-  if (role == Role::kBias) scheme.axis = 0;
-  if (role == Role::kWeight) {
-    scheme.axis = traits.weight_axis ? traits.weight_axis(layer.head()) : 0;
-    // Groups run along what is summed: the other axis of the matrix.
-    if (scheme.granularity == Granularity::kGroup) scheme.axis = scheme.axis == 0 ? 1 : 0;
-  }
-  if (role == Role::kActivation) scheme.axis = traits.channel_axis;
+  if (role == Role::kActivation) return traits.channel_axis;
+  const int axis = traits.weight_axis ? traits.weight_axis(layer.head()) : 0;
+  if (granularity != Granularity::kGroup) return axis;
+  return axis == 0 ? 1 : 0;  // groups run along what is summed: the other axis of the matrix
 }
 
 void resolve_entry(const PlanBuilder& plan, const PlanState& state, PlanRequest& request, UsedParts& used) {
   PlanEntry& entry = request.entry;
-  QuantizerDefaults chosen = defaults_of(state.platform, entry.role, state.config.parity);
-  bool axis_given = settings_for(state.config, entry.role).axis.has_value();
-  const auto lay = [&](const QuantSettings& settings) {
-    axis_given = axis_given || settings.axis.has_value();
-    apply(settings, chosen);
-  };
-  lay(settings_for(state.config, entry.role));
+  QuantSettings chosen = defaults_of(state.platform, entry.role, state.config.parity);
+  merge(settings_for(state.config, entry.role), chosen);
   for (std::size_t i = 0; i < state.config.layers.size(); ++i) {
     const LayerRule& rule = state.config.layers[i];
     const auto wish = [&](const Layer& layer, const QuantSettings& settings) {
       if (settings.empty() || !matches(layer, rule)) return;
-      lay(settings);
+      merge(settings, chosen);
       merge(settings, request.asked);
       used[i].insert(&settings);
       request.ruled = true;
@@ -83,13 +72,10 @@ void resolve_entry(const PlanBuilder& plan, const PlanState& state, PlanRequest&
     for (const Layer* reader : plan.consumers_of(*request.value)) wish(*reader, rule.activation);
     if (const Layer* writer = plan.producer_of(*request.value)) wish(*writer, rule.output);
   }
-  if (!axis_given) choose_axis(*request.layer, entry.role, chosen.scheme);
+  if (!chosen.axis) chosen.axis = axis_for(*request.layer, entry.role, chosen.granularity.value());
+  QuantizerSpec& quantizer = entry;
   with_context([&] { return concat("for the ", name_of(entry.role), " '", entry.value, "'"); },
-               [&] { entry.scheme = QScheme(chosen.scheme); });
-  entry.observer = chosen.observer;
-  entry.observer_options = chosen.observer_options;
-  entry.fake_quant = chosen.fake_quant;
-  entry.fake_quant_options = chosen.fake_quant_options;
+               [&] { quantizer = resolved(chosen); });
 }
 
 void check_rules_used(const PlanState& state, const UsedParts& used) {

@@ -17,14 +17,24 @@ const char* name_of(Granularity granularity) {
   return "";
 }
 
-template <typename T>
-void set(const std::optional<T>& wish, T& field) {
-  if (wish) field = *wish;
+// What settings and schemes have in common.
+template <typename Visit>
+void for_each_field(Visit visit) {
+  visit(&QuantSettings::format, &QSchemeSpec::format);
+  visit(&QuantSettings::bits, &QSchemeSpec::bits);
+  visit(&QuantSettings::is_signed, &QSchemeSpec::is_signed);
+  visit(&QuantSettings::symmetric, &QSchemeSpec::symmetric);
+  visit(&QuantSettings::narrow, &QSchemeSpec::narrow);
+  visit(&QuantSettings::power_of_two_scale, &QSchemeSpec::power_of_two_scale);
+  visit(&QuantSettings::granularity, &QSchemeSpec::granularity);
+  visit(&QuantSettings::axis, &QSchemeSpec::axis);
+  visit(&QuantSettings::group, &QSchemeSpec::group);
 }
 
-void choose(const std::optional<std::string>& name, const Options& wish, std::string& chosen, Options& options) {
+void choose(const std::optional<std::string>& name, const Options& wish, std::optional<std::string>& chosen,
+            Options& options) {
   if (name) {  // with options of its own, even if the name is the one already chosen
-    chosen = *name;
+    chosen = name;
     options = {};
   }
   for (const auto& [key, value] : wish.values()) options.set(key, value);
@@ -32,54 +42,54 @@ void choose(const std::optional<std::string>& name, const Options& wish, std::st
 
 }  // namespace
 
-void apply(const QuantSettings& settings, QuantizerDefaults& defaults) {
-  QSchemeSpec& scheme = defaults.scheme;
-  set(settings.format, scheme.format);
-  set(settings.bits, scheme.bits);
-  set(settings.is_signed, scheme.is_signed);
-  set(settings.symmetric, scheme.symmetric);
-  set(settings.narrow, scheme.narrow);
-  set(settings.power_of_two_scale, scheme.power_of_two_scale);
-  set(settings.granularity, scheme.granularity);
-  set(settings.axis, scheme.axis);
-  set(settings.group, scheme.group);
-  choose(settings.observer, settings.observer_options, defaults.observer, defaults.observer_options);
-  choose(settings.fake_quant, settings.fake_quant_options, defaults.fake_quant, defaults.fake_quant_options);
+void merge(const QuantSettings& later, QuantSettings& settings) {
+  for_each_field([&](auto field, auto) {
+    if (later.*field) settings.*field = later.*field;
+  });
+  choose(later.observer, later.observer_options, settings.observer, settings.observer_options);
+  choose(later.fake_quant, later.fake_quant_options, settings.fake_quant, settings.fake_quant_options);
 }
 
-QuantizerDefaults defaults_of(const Platform& platform, Role role, bool parity) {
-  QuantizerDefaults defaults = platform.activation;
-  if (role == Role::kWeight) defaults = platform.weight;
-  if (role == Role::kBias) defaults = platform.bias.value_or(platform.weight);
-  if (parity && defaults.reference) {
-    defaults.observer = defaults.reference->name;
-    defaults.observer_options = defaults.reference->options;
-  }
+QuantizerSpec resolved(const QuantSettings& settings) {
+  QSchemeSpec scheme;
+  for_each_field([&](auto from, auto to) {
+    if (settings.*from) scheme.*to = *(settings.*from);
+  });
+  QuantizerSpec spec;
+  spec.scheme = QScheme(scheme);
+  spec.observer = settings.observer.value_or(spec.observer);
+  spec.observer_options = settings.observer_options;
+  spec.fake_quant = settings.fake_quant.value_or(spec.fake_quant);
+  spec.fake_quant_options = settings.fake_quant_options;
+  return spec;
+}
+
+QuantSettings usual_settings() {
+  QuantSettings settings = observed_by("min_max");
+  settings.set_scheme(QScheme());
+  settings.fake_quant = "lsq";
+  return settings;
+}
+
+QuantSettings defaults_of(const Platform& platform, Role role, bool parity) {
+  if (role == Role::kWeight) return platform.weight;
+  if (role == Role::kBias) return platform.bias.value_or(platform.weight);
+  QuantSettings defaults = platform.activation;
+  if (parity) merge(platform.reference, defaults);
   return defaults;
 }
 
-void observe_least_error(Platform& platform, std::optional<ObserverChoice> reference) {
-  platform.activation.observer = "mse";
-  platform.activation.observer_options = {{"p", 1.5}};
-  platform.activation.reference = std::move(reference);
-  platform.whole_outputs = true;
+QuantSettings observed_by(const std::string& observer, const Options& options) {
+  QuantSettings settings;
+  settings.observer = observer;
+  settings.observer_options = options;
+  return settings;
 }
 
-void merge(const QuantSettings& later, QuantSettings& settings) {
-  const auto lay = [](const auto& wish, auto& field) {
-    if (wish) field = wish;
-  };
-  lay(later.format, settings.format);
-  lay(later.bits, settings.bits);
-  lay(later.is_signed, settings.is_signed);
-  lay(later.symmetric, settings.symmetric);
-  lay(later.narrow, settings.narrow);
-  lay(later.power_of_two_scale, settings.power_of_two_scale);
-  lay(later.granularity, settings.granularity);
-  lay(later.axis, settings.axis);
-  lay(later.group, settings.group);
-  lay(later.observer, settings.observer);
-  lay(later.fake_quant, settings.fake_quant);
+void observe_least_error(Platform& platform, const QuantSettings& reference) {
+  merge(observed_by("mse", {{"p", 1.5}}), platform.activation);
+  platform.reference = reference;
+  platform.whole_outputs = true;
 }
 
 std::string unmet_wish(const QuantSettings& asked, const PlanEntry& entry) {
@@ -98,9 +108,16 @@ std::string unmet_wish(const QuantSettings& asked, const PlanEntry& entry) {
   return differs(asked.fake_quant, entry.fake_quant) ? concat("the fake quantizer ", *asked.fake_quant) : "";
 }
 
+void QuantSettings::set_scheme(const QScheme& scheme) {
+  const std::optional<int> kept = axis;
+  for_each_field([&](auto to, auto from) { this->*to = scheme.spec().*from; });
+  axis = kept;
+}
+
 bool QuantSettings::empty() const {
-  return !format && !bits && !is_signed && !symmetric && !narrow && !power_of_two_scale && !granularity && !axis &&
-         !group && !observer && !fake_quant && observer_options.values().empty() && fake_quant_options.values().empty();
+  bool said = observer || fake_quant || !observer_options.values().empty() || !fake_quant_options.values().empty();
+  for_each_field([&](auto field, auto) { said = said || this->*field; });
+  return !said;
 }
 
 std::string LayerRule::text() const {

@@ -9,8 +9,8 @@ void annotate(PlanBuilder& plan) { annotate_inputs(plan, {.ops = {"MatMul", "Gem
 Platform academic_nlp() {
   Platform platform;
   platform.aliases = {"Academic_NLP"};
-  platform.weight.scheme = QScheme::parse("int8 symmetric tensor").spec();
-  platform.activation.scheme = QScheme::parse("int8 symmetric tensor").spec();
+  platform.weight.set_scheme(QScheme::parse("int8 symmetric tensor"));
+  platform.activation.set_scheme(QScheme::parse("int8 symmetric tensor"));
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.weighted.push_back("Gather");

@@ -37,8 +37,8 @@ std::string refuses(const PlanEntry& entry, const Node*) {
 
 Platform ncnn() {
   Platform platform;
-  platform.weight.scheme = QScheme::parse("int8 symmetric channel:0 narrow").spec();
-  platform.activation.scheme = QScheme::parse("int8 symmetric tensor narrow").spec();
+  platform.weight.set_scheme(QScheme::parse("int8 symmetric channel:0 narrow"));
+  platform.activation.set_scheme(QScheme::parse("int8 symmetric tensor narrow"));
   platform.activation.observer = "kl";
   platform.bias_correction = BiasCorrection::kFast;  // measured: docs/results.md
   platform.has_parity = false;

@@ -1,5 +1,6 @@
 // nnie: HiSilicon NNIE, logarithmic codes. Its arithmetic is fixed: only observers may be changed. docs/platforms.md 1.
 #include "platforms/families/inputs_family.h"
+#include "platforms/plan/settings.h"
 
 namespace quench {
 namespace {
@@ -7,9 +8,9 @@ namespace {
 Platform nnie() {
   Platform platform;
   platform.aliases = {"NNIE"};
-  platform.weight.scheme = QScheme::parse("log8").spec();
-  platform.activation.scheme = QScheme::parse("log8").spec();
-  platform.activation.reference = ObserverChoice{"ema_min_max"};
+  platform.weight.set_scheme(QScheme::parse("log8"));
+  platform.activation.set_scheme(QScheme::parse("log8"));
+  platform.reference = observed_by("ema_min_max");
   platform.weight.fake_quant = platform.activation.fake_quant = "nnie";
   platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
   platform.equalize = true;

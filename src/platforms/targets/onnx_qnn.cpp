@@ -32,8 +32,8 @@ std::string refuses(const PlanEntry& entry, const Node*) { return beyond(entry, 
 Platform onnx_qnn() {
   Platform platform;
   platform.aliases = {"tvm"};
-  platform.weight.scheme = QScheme::parse("uint8 affine tensor").spec();
-  platform.activation.scheme = QScheme::parse("uint8 affine tensor").spec();
+  platform.weight.set_scheme(QScheme::parse("uint8 affine tensor"));
+  platform.activation.set_scheme(QScheme::parse("uint8 affine tensor"));
   platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
   platform.equalize = true;
   platform.groups = standard_groups();

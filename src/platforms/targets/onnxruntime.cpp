@@ -76,8 +76,8 @@ std::string refuses(const PlanEntry& entry, const Node*) {
 Platform onnxruntime() {
   Platform platform;
   platform.aliases = {"ort"};
-  platform.weight.scheme = QScheme::parse("int8 symmetric channel:0 narrow").spec();
-  platform.activation.scheme = QScheme::parse("uint8 affine tensor").spec();
+  platform.weight.set_scheme(QScheme::parse("int8 symmetric channel:0 narrow"));
+  platform.activation.set_scheme(QScheme::parse("uint8 affine tensor"));
   observe_least_error(platform);
   platform.bias_correction = BiasCorrection::kFast;
   platform.smooth = true;

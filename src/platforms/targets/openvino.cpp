@@ -109,9 +109,9 @@ std::string refuses(const PlanEntry& entry, const Node*) {
 
 Platform openvino() {
   Platform platform;
-  platform.weight.scheme = QScheme::parse("int7 symmetric channel:0").spec();
-  platform.activation.scheme = QScheme::parse("int8 symmetric tensor").spec();
-  observe_least_error(platform, ObserverChoice{"ema_min_max"});
+  platform.weight.set_scheme(QScheme::parse("int7 symmetric channel:0"));
+  platform.activation.set_scheme(QScheme::parse("int8 symmetric tensor"));
+  observe_least_error(platform, observed_by("ema_min_max"));
   platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
   platform.equalize = true;
   platform.smooth = true;

@@ -10,8 +10,8 @@ std::string refuses(const PlanEntry& entry, const Node*) { return beyond(entry, 
 Platform ppl_cuda() {
   Platform platform;
   platform.aliases = {"PPLCUDA"};
-  platform.weight.scheme = QScheme::parse("uint8 affine channel:0").spec();
-  platform.activation.scheme = QScheme::parse("uint8 affine tensor").spec();
+  platform.weight.set_scheme(QScheme::parse("uint8 affine channel:0"));
+  platform.activation.set_scheme(QScheme::parse("uint8 affine tensor"));
   platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
   platform.equalize = true;
   platform.groups = standard_groups();

@@ -11,9 +11,9 @@ std::string refuses(const PlanEntry& entry, const Node*) { return beyond(entry, 
 Platform ppl_w8a16() {
   Platform platform;
   platform.aliases = {"PPLW8A16", "ppl"};
-  platform.weight.scheme = QScheme::parse("uint8 affine tensor").spec();
-  platform.activation.scheme = QScheme::parse("uint16 affine tensor").spec();
-  observe_least_error(platform, ObserverChoice{"ema_min_max"});
+  platform.weight.set_scheme(QScheme::parse("uint8 affine tensor"));
+  platform.activation.set_scheme(QScheme::parse("uint16 affine tensor"));
+  observe_least_error(platform, observed_by("ema_min_max"));
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.product = "ppl";

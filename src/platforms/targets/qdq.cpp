@@ -13,9 +13,9 @@ std::string refuses(const PlanEntry& entry, const Node*) {
 Platform qdq() {
   Platform platform;
   platform.aliases = {"QDQ"};
-  platform.weight.scheme = QScheme::parse("int8 symmetric channel:0 narrow").spec();
-  platform.activation.scheme = QScheme::parse("int8 symmetric tensor narrow").spec();
-  observe_least_error(platform, ObserverChoice{"ema_min_max"});
+  platform.weight.set_scheme(QScheme::parse("int8 symmetric channel:0 narrow"));
+  platform.activation.set_scheme(QScheme::parse("int8 symmetric tensor narrow"));
+  observe_least_error(platform, observed_by("ema_min_max"));
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.product = "mqbench_qdq";

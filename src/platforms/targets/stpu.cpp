@@ -14,9 +14,9 @@ std::string refuses(const PlanEntry& entry, const Node*) {
 Platform stpu() {
   Platform platform;
   platform.aliases = {"STPU"};
-  platform.weight.scheme = QScheme::parse("int8 symmetric tensor narrow").spec();
-  platform.activation.scheme = QScheme::parse("int8 symmetric tensor narrow").spec();
-  observe_least_error(platform, ObserverChoice{"ema_min_max"});
+  platform.weight.set_scheme(QScheme::parse("int8 symmetric tensor narrow"));
+  platform.activation.set_scheme(QScheme::parse("int8 symmetric tensor narrow"));
+  observe_least_error(platform, observed_by("ema_min_max"));
   platform.weight.fake_quant = platform.activation.fake_quant = "fixed";
   platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
   platform.equalize = true;

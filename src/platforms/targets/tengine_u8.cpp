@@ -23,9 +23,9 @@ std::string refuses(const PlanEntry& entry, const Node*) { return beyond(entry, 
 Platform tengine_u8() {
   Platform platform;
   platform.aliases = {"Tengine_u8"};
-  platform.weight.scheme = QScheme::parse("uint8 affine tensor").spec();
-  platform.activation.scheme = QScheme::parse("uint8 affine tensor").spec();
-  observe_least_error(platform, ObserverChoice{"ema_min_max"});
+  platform.weight.set_scheme(QScheme::parse("uint8 affine tensor"));
+  platform.activation.set_scheme(QScheme::parse("uint8 affine tensor"));
+  observe_least_error(platform, observed_by("ema_min_max"));
   platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
   platform.equalize = true;
   platform.groups = standard_groups();

@@ -13,9 +13,9 @@ std::string refuses(const PlanEntry& entry, const Node*) {
 Platform tensorrt() {
   Platform platform;
   platform.aliases = {"Tensorrt"};
-  platform.weight.scheme = QScheme::parse("int8 symmetric channel:0 narrow").spec();
-  platform.activation.scheme = QScheme::parse("int8 symmetric tensor narrow").spec();
-  observe_least_error(platform, ObserverChoice{"ema_min_max"});
+  platform.weight.set_scheme(QScheme::parse("int8 symmetric channel:0 narrow"));
+  platform.activation.set_scheme(QScheme::parse("int8 symmetric tensor narrow"));
+  observe_least_error(platform, observed_by("ema_min_max"));
   platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
   platform.equalize = true;
   platform.groups = standard_groups();

@@ -81,8 +81,8 @@ std::string refuses(const PlanEntry& entry, const Node*) {
 Platform tensorrt_qdq() {
   Platform platform;
   platform.aliases = {"trt"};
-  platform.weight.scheme = QScheme::parse("int8 symmetric channel:0 narrow").spec();
-  platform.activation.scheme = QScheme::parse("int8 symmetric tensor").spec();
+  platform.weight.set_scheme(QScheme::parse("int8 symmetric channel:0 narrow"));
+  platform.activation.set_scheme(QScheme::parse("int8 symmetric tensor"));
   observe_least_error(platform);
   platform.bias_correction = BiasCorrection::kFast;
   platform.smooth = true;

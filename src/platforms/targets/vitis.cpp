@@ -2,6 +2,7 @@
 // docs/platforms.md 1, 3, 5.9.
 #include "platforms/families/inputs_family.h"
 #include "platforms/plan/limits.h"
+#include "platforms/plan/settings.h"
 
 namespace quench {
 namespace {
@@ -45,13 +46,13 @@ std::string refuses(const PlanEntry& entry, const Node*) {
 Platform vitis() {
   Platform platform;
   platform.aliases = {"Vitis"};
-  platform.weight.scheme = QScheme::parse("int8 symmetric tensor pot").spec();
-  platform.activation.scheme = QScheme::parse("int8 symmetric tensor pot").spec();
+  platform.weight.set_scheme(QScheme::parse("int8 symmetric tensor pot"));
+  platform.activation.set_scheme(QScheme::parse("int8 symmetric tensor pot"));
   platform.weight.observer = "min_max_floor";
   // The reference's search, over all images at once instead of a vote of the batches (measured: docs/results.md).
   platform.activation.observer = "min_max_floor";
   platform.activation.observer_options = {{"type", "tensor"}};
-  platform.activation.reference = ObserverChoice{"pot_mode"};
+  platform.reference = observed_by("pot_mode");
   platform.weight.fake_quant = platform.activation.fake_quant = "tqt";
   platform.bias = platform.weight;
   platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
