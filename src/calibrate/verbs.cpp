@@ -1,4 +1,6 @@
 // MQBench's verbs: calibration by the caller's own loop.
+#include <ATen/core/TensorBody.h>
+
 #include "calibrate/fit_biases.h"
 #include "calibrate/observing.h"
 #include "quench/prepare.h"

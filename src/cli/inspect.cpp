@@ -135,7 +135,7 @@ Json json_of(const Graph& graph, const ModelSummary& summary, bool cleaned) {
 void print_why(const Arguments& options, bool json) {
   const Graph graph = load_model(options.model, options.import);
   const bool planned = holds_plan(graph);
-  QUENCH_CHECK(planned || !options.quant.platform.empty(), "the model holds no plan; --platform NAME makes one");
+  QUENCH_CHECK(planned || !options.quant.platform.empty(), "the model carries no plan; --platform NAME makes one");
   QUENCH_CHECK(!planned || options.quant.platform.empty(), "the model was quantized with a plan: omit --platform");
   const QuantPlan plan = planned ? quantized_model_of(graph).plan : plan_model(graph, quant_config_of(options.quant));
   const std::string answer = explain(plan, options.why);

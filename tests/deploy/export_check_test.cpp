@@ -1,6 +1,7 @@
 // Exporters that are wrong in one way each. Issue 14: one activation scale times 12 in a file of tensorrt_qdq passed.
 #include "deploy/export_check.h"
 
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -83,6 +84,33 @@ TEST(ExportCheck, AQuantizerThatIsMissing) {
 }
 
 // The quantizers are right; the network is not.
+// y = If(flag, x + w, x - w), whose branches hold a weight each.
+Graph with_branches(double weight) {
+  Graph graph;
+  const TypeInfo type = TypeInfo::tensor(DType::kFloat, {2, 3});
+  Value& flag = graph.add_input("flag", TypeInfo::tensor(DType::kBool, {}));
+  Value& x = graph.add_input("x", type);
+  const auto branch = [&](const char* op) {
+    auto body = std::make_shared<Graph>();
+    Value& inner = body->add_input("x", type);
+    Value& w = body->add_constant("w", at::full({3}, op[0] == 'A' ? 1.0 : weight));
+    body->add_output(body->add(op, "result", {&inner, &w}).output());
+    return body;
+  };
+  Node& choice = graph.add("If", "choice", {&flag, &x});
+  choice.attrs["then_branch"] = branch("Add");
+  choice.attrs["else_branch"] = branch("Sub");
+  graph.add_output(choice.output());
+  return graph;
+}
+
+TEST(ExportCheck, AWeightInsideABranch) {
+  EXPECT_TRUE(compare_quantizers(with_branches(2), with_branches(2)).differences.empty());
+  const std::vector<std::string> found = compare_quantizers(with_branches(2), with_branches(2.5)).differences;
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0], "'w' differs in 3 of 3 elements, at most by 0.5 (inside node 'choice' (If))");
+}
+
 TEST(ExportCheck, AnotherNetwork) {
   const auto other = [](Graph& graph) { graph.set_op(*graph.find_node("pool"), "GlobalAveragePool"); };
   for (const char* file : {"net_qdq.onnx", "net.onnx"})

@@ -1,7 +1,9 @@
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include "platforms/small_graph.h"
 #include "platforms/zoo_graph.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -106,6 +108,32 @@ TEST(Onnxruntime, JoinsWhatComesInCodesAndIsReadInCodes) {
   const QuantPlan plan = make_plan(graph, config_for("onnxruntime"));
   EXPECT_EQ(quantized_values(plan), "x a sigmoid gate b sum c");
   EXPECT_EQ(reason_of(plan, "last"), "'last' is read by norms and float sums alone");
+}
+
+// The runtime's MatMul on codes takes scales per channel of a matrix only.
+TEST(Onnxruntime, ABatchedWeightHasOneScale) {
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {4, 6, 64}));
+  Value& w = graph.add_constant("w", at::randn({4, 64, 64}));
+  Value& v = graph.add_constant("v", at::randn({64, 64}));
+  Value& first = graph.add("MatMul", "first", {&x, &w}).output();
+  graph.add_output(graph.add("MatMul", "second", {&first, &v}).output());
+  infer_shapes(graph);
+  const QuantPlan plan = make_plan(graph, config_for("onnxruntime"));
+  EXPECT_TRUE(plan.find("w")->scheme.per_tensor());
+  EXPECT_NE(plan.find("w")->rule.find("a weight with batches"), std::string::npos);
+  EXPECT_EQ(plan.find("v")->scheme.granularity(), Granularity::kChannel);
+}
+
+TEST(Onnxruntime, RefusesBitsThatNothingCutsOff) {
+  for (const int bits : {4, 8, 9, 16}) {
+    QuantConfig config = config_for("onnxruntime");
+    config.activation.bits = bits;
+    if (bits == 9)
+      EXPECT_ERROR(make_plan(zoo_graph("resnet18"), config), "9-bit activations (1 to 8 or 16 bits only)");
+    else
+      EXPECT_GT(make_plan(zoo_graph("resnet18"), config).entries.size(), 0U) << bits;
+  }
 }
 
 TEST(Onnxruntime, RefusesWhatItCannotRun) {

@@ -7,6 +7,7 @@
 #include "quench/error.h"
 #include "quench/op.h"
 #include "quench/prepare.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -135,6 +136,17 @@ TEST(PlanRules, APlanFromElsewhereIsHeldAgainstThePlatform) {
   const std::string message = message_of([&] { check_plan(graph, plan); });
   EXPECT_TRUE(contains(message, "cannot run 16-bit weights")) << message;
   EXPECT_TRUE(contains(message, "in the plan's entry of 'fc.weight'")) << message;
+}
+
+TEST(PlanRules, AnOperatorThatDoesNotExistIsNamed) {
+  for (auto list : {&QuantConfig::excluded_ops, &QuantConfig::additional_ops}) {
+    QuantConfig config = for_platform("onnxruntime");
+    config.*list = {"Covn"};
+    EXPECT_ERROR(make_plan(zoo_graph("resnet18"), config), "unknown operator 'Covn'", "did you mean 'Conv'?");
+  }
+  QuantConfig config = for_platform("onnxruntime");
+  config.fuse_patterns = {{"Conv", "Rleu"}};
+  EXPECT_ERROR(make_plan(zoo_graph("resnet18"), config), "unknown operator 'Rleu'", "did you mean 'Relu'?");
 }
 
 TEST(PlanRules, AListMustBeAList) {

@@ -39,6 +39,11 @@ class DeployedDemo {
   TemporaryFolder folder_;
 };
 
+// Without such instructions ONNX Runtime's kernels add in 16 bits and saturate.
+inline bool processor_adds_exactly() {
+  return __builtin_cpu_supports("avx512vnni") || __builtin_cpu_supports("avxvnni");
+}
+
 // The python with the runtime in it; "" if it is not available, and then `why`.
 inline std::string runtime_python(const std::string& runtime, std::string& why) {
   const CommandResult made = run_command(demo_file("../../tools/test-venv") + " " + runtime);

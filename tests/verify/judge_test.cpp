@@ -9,6 +9,7 @@
 #include "core/exit_code.h"
 #include "quench/export.h"
 #include "quench/op.h"
+#include "support/expect_error.h"
 #include "verify/wrong_runner.h"
 
 namespace quench {
@@ -104,6 +105,36 @@ TEST_F(WrongRuntime, InEveryEighthItemZeroed) {
   const Names names = failed(verified("v[::8] = 0"));
   for (const char* name : {"largest_difference", "beyond_bound", "top1"})
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
+}
+
+// Two thousandths of a step off, where integers predict every code, would be rounding; a tenth of the outputs is not,
+// though it is within the bounds that hold without --layers.
+TEST_F(WrongRuntime, BesideCodesThatAreAllRight) {
+  if (!processor_adds_exactly()) GTEST_SKIP() << "this processor has no VNNI";
+  VerifyOptions options;
+  options.layers = true;
+  const std::string change = "if len(arrays) == 1: v = v * 1.1";
+  EXPECT_EQ(failed(verified(change, options)), Names{"integer_outputs"});
+  EXPECT_TRUE(verified("", options).passed());
+}
+
+TEST_F(WrongRuntime, InTheTypeOfWhatItGives) {
+  for (const char* change : {"v = v + 1000j", "v = v.astype('int32')", "v = v > 0"})
+    EXPECT_ERROR(verified(change), "gave 'logits' as", "but the model has it as float");
+  EXPECT_TRUE(verified("v = v.astype('float64')").passed());
+}
+
+// Of few codes one near a tie is no proof of anything; a hundred of them are.
+TEST(Judge, ChanceIsAllowedForWhereAShareOfCodesIs) {
+  for (const int different : {0, 1, 100}) {
+    VerifyResult result;
+    result.layers = true;
+    result.float_bound = 1e-5;
+    TensorResult tensor{"codes", "node 'conv' (Conv)", false, {3780, different, 1}, {}};
+    result.tensors = {tensor};
+    judge(result, {});
+    EXPECT_EQ(result.passed(), different < 100) << different;
+  }
 }
 
 TEST_F(WrongRuntime, ByWhatIsNoNumber) {

@@ -11,7 +11,6 @@ namespace quench {
 namespace {
 
 // ONNX Runtime adds u8 x s8 in 16 bits where the processor has no VNNI, and saturates: no rule describes that.
-bool processor_adds_exactly() { return __builtin_cpu_supports("avx512vnni") || __builtin_cpu_supports("avxvnni"); }
 
 #define SKIP_WITHOUT(python, why) \
   if ((python).empty()) GTEST_SKIP() << (why)
