@@ -54,7 +54,7 @@ TEST(DecodeImage, RefusesTruncatedFilesAtEveryLength) {
     const char* broken = jpeg ? "broken JPEG: " : "broken PNG: the file ends early";
     for (std::size_t size = 0; size < whole.size(); size += 1 + size / 16) {
       const std::vector<std::uint8_t> part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
-      EXPECT_ERROR(decode_image(part), size < (jpeg ? 3 : 4) ? "no picture of a known format" : broken)
+      EXPECT_ERROR(decode_image(part), size < (jpeg ? 3 : 4) ? "not an image of a known format" : broken)
           << name << " cut to " << size;
     }
     const std::vector<std::uint8_t> part(whole.begin(), whole.end() - 1);
@@ -84,7 +84,7 @@ std::string decoding(const std::vector<std::uint8_t>& bytes) {
 
 TEST(DecodeImage, SaysWhatIsWrong) {
   EXPECT_CONTAINS(decoding({'G', 'I', 'F', '8'}), "it is a GIF; JPEG and PNG are read");
-  EXPECT_CONTAINS(decoding({'h', 'i'}), "it is no picture of a known format");
+  EXPECT_CONTAINS(decoding({'h', 'i'}), "it is not an image of a known format");
   auto jpeg = bytes_of("rgb.jpg");
   jpeg.resize(jpeg.size() / 2);
   EXPECT_CONTAINS(decoding(jpeg), "broken JPEG: ");

@@ -84,8 +84,8 @@ TEST(Images, RefusesOptionsThatDoNotFit) {
   const TempFolder folder;
   folder.write("1.png", picture("rgb.png"));
   const std::string spec = "images:" + folder.path();
-  EXPECT_CONTAINS(opened(spec), "give norm=imagenet");
-  EXPECT_CONTAINS(opened(spec + "?norm=none&size=9&crop=9"), "size= and crop= exclude each other");
+  EXPECT_CONTAINS(opened(spec), "use norm=imagenet");
+  EXPECT_CONTAINS(opened(spec + "?norm=none&size=9&crop=9"), "size= and crop= are mutually exclusive");
   EXPECT_CONTAINS(opened(spec + "?norm=none&size=big"), "size=big is not a size from 1 to");
   EXPECT_CONTAINS(opened(spec + "?norm=none&size=12000"), "the limit is");
   EXPECT_CONTAINS(opened(spec + "?norm=none&size=9", {3, 8, 8}), "are ?x9x9, but the model takes 3x8x8");
@@ -117,7 +117,7 @@ TEST(Images, NamesABrokenPictureOrLeavesItOut) {
   EXPECT_EQ(broken.rfind("broken JPEG: ", 0), 0U) << broken;
   EXPECT_CONTAINS(broken, "\n  in the picture '" + folder.path());
   EXPECT_CONTAINS(message_of([&] { data->get(2); }), "3.jpg' is empty");
-  EXPECT_CONTAINS(message_of([&] { data->get(3); }), "it is no picture of a known format");
+  EXPECT_CONTAINS(message_of([&] { data->get(3); }), "it is not an image of a known format");
   LoadOptions options;
   Loader strict(*data, options);
   EXPECT_CONTAINS(message_of([&] { strict.next(); }), "2.jpg'");

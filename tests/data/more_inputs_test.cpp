@@ -29,10 +29,10 @@ TEST(NpzData, GivesOneArrayPerInput) {
   EXPECT_TRUE(data->get(3).inputs.at("mask").tensor().equal(arrays.at("mask").tensor()[3]));
   EXPECT_FALSE(data->get(3).inputs.values().contains("size"));
   EXPECT_TRUE(data->shared().at("size").tensor().equal(arrays.at("size").tensor()));
-  EXPECT_CONTAINS(
-      opened("npz:" + folder.path("a.npz"), graph),
-      "the arrays do not hold as many items (their first axis): 'mask' 5, 'size' 2; one that is the same for "
-      "all items is named by shared=size");
+  EXPECT_CONTAINS(opened("npz:" + folder.path("a.npz"), graph),
+                  "the arrays hold different numbers of items (their first axis): 'mask' 5, 'size' 2; name one that is "
+                  "the same for "
+                  "all items with shared=size");
   EXPECT_CONTAINS(opened("npz:" + folder.path("a.npz") + "?shared=size,sizes", graph),
                   "shared=sizes: there is no array");
 }

@@ -84,7 +84,8 @@ TEST(ReadNpz, RefusesBrokenArrays) {
                   "more than any file can hold");
   EXPECT_CONTAINS(of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }")),
                   "a dimension too large");
-  EXPECT_CONTAINS(of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }")), "something that is no size");
+  EXPECT_CONTAINS(of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }")),
+                  "something that is not a size");
   EXPECT_CONTAINS(of(npy("{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1,), }")), "neither True nor False");
   EXPECT_CONTAINS(of(npy("{'descr': '<f4', 'shape': (1,), }")), "lacks descr, fortran_order or shape");
   EXPECT_CONTAINS(of(npy("{'descr': '<f4")), "a string without an end");
@@ -109,7 +110,7 @@ TEST(ReadNpz, RefusesBrokenZips) {
   std::string foreign = good;
   foreign.replace(foreign.find("a.npy"), 5, "a.txt");
   foreign.replace(foreign.rfind("a.npy"), 5, "a.txt");
-  EXPECT_CONTAINS(of(foreign), "entry 'a.txt' of the zip is no array");
+  EXPECT_CONTAINS(of(foreign), "entry 'a.txt' of the zip is not an array");
 }
 
 TEST(ReadNpz, RefusesAZipThatClaimsToUnpackToTooMuch) {
@@ -158,7 +159,7 @@ TEST(WriteNpz, RefusesWhatNumPyHasNot) {
   EXPECT_CONTAINS(writing(at::ones({1}, at::kBFloat16)), "NumPy has no type for bfloat16; cast it to float first");
   EXPECT_CONTAINS(writing(RtValue(at::ones({1}, at::kChar), DType::kInt4)), "cast it to int8 first");
   EXPECT_CONTAINS(writing(RtValue(at::ones({1}, at::kByte), DType::kUint4)), "cast it to uint8 first");
-  EXPECT_CONTAINS(writing(RtValue()), "it is nothing; an .npz file holds tensors alone\n  in the array 'v'");
+  EXPECT_CONTAINS(writing(RtValue()), "it is nothing; an .npz file holds only tensors\n  in the array 'v'");
   EXPECT_CONTAINS(message_of([&] { write_npz(path, {}); }), "there are no arrays to write");
   EXPECT_FALSE(std::filesystem::exists(path));
   EXPECT_CONTAINS(message_of([&] { write_npz(folder.path("no/a.npz"), {{"v", at::ones({1})}}); }), "does not exist");

@@ -44,9 +44,9 @@ TEST(Normalize, EqualsToTensorAndNormalizeBitForBit) {
 TEST(Normalize, AsksForTheNormAndNamesTheUsualOnes) {
   const TempFolder folder;
   const std::string spec = "cifar10:" + folder.write("a.bin", std::string(3073, '\1'));
-  EXPECT_CONTAINS(opened(spec), "give norm=imagenet, norm=cifar10, norm=mnist, norm=half");
+  EXPECT_CONTAINS(opened(spec), "use norm=imagenet, norm=cifar10, norm=mnist, norm=half");
   EXPECT_CONTAINS(opened(spec + "?norm=imagnet"), "unknown norm 'imagnet'; did you mean 'imagenet'?");
-  EXPECT_CONTAINS(opened(spec + "?norm=mnist&mean=1"), "exclude each other");
+  EXPECT_CONTAINS(opened(spec + "?norm=mnist&mean=1"), "mutually exclusive");
   EXPECT_CONTAINS(opened(spec + "?mean=1"), "std= is missing");
   EXPECT_CONTAINS(opened(spec + "?mean=1,2&std=1,1"), "has 2 values of mean, but the images have 3 channels");
   EXPECT_CONTAINS(opened(spec + "?mean=0&std=0"), "std=0 is not above 0");
@@ -62,7 +62,7 @@ TEST(Cifar10, RefusesBrokenFiles) {
   EXPECT_CONTAINS(opened("cifar10:" + folder.path() + tail), "is a folder, not a file");
   EXPECT_CONTAINS(opened("cifar10:" + folder.write("e", "") + tail), "is empty");
   EXPECT_CONTAINS(opened("cifar10:" + folder.write("t", std::string(4000, '\0')) + tail),
-                  "has 4000 bytes, which is no multiple of a CIFAR-10 record's 3073");
+                  "has 4000 bytes, which is not a multiple of a CIFAR-10 record's 3073");
   const std::string good = folder.write("g", std::string(3073, '\x0b'));
   EXPECT_CONTAINS(opened("cifar10:" + good + tail, {3, 224, 224}), "are 3x32x32, but the model takes 3x224x224");
   EXPECT_CONTAINS(message_of([&] { open_dataset("cifar10:" + good + tail)->get(0); }), "label 11 is not one of");
@@ -171,7 +171,7 @@ TEST(Tokens, RefusesBrokenFilesAndOptions) {
   EXPECT_CONTAINS(opened(spec), "give len=N");
   EXPECT_CONTAINS(opened(spec + "?len=4", {-1, -1, -1, 8}), "len=4, but the model takes 8 tokens");
   EXPECT_CONTAINS(opened(spec + "?len=4&bos=1"), "does not begin with token bos=1 but with 3");
-  EXPECT_CONTAINS(opened(spec + "?len=4&pad=70000"), "pad=70000 is no 16-bit token id");
+  EXPECT_CONTAINS(opened(spec + "?len=4&pad=70000"), "pad=70000 is not a 16-bit token id");
 }
 
 TEST(Tokens, ScoresAsManyTokensOfTheStoriesAsTheReference) {
@@ -206,8 +206,8 @@ TEST(NpzData, SaysWhichArraysItFound) {
   const std::string spec = "npz:" + folder.path("a.npz");
   write_npz(folder.path("a.npz"), {{"a", at::ones({2, 1, 2, 2})}, {"b", at::ones({3}, at::kLong)}});
   EXPECT_CONTAINS(opened(spec),
-                  "the arrays do not hold as many items (their first axis): 'a' 2, 'b' 3; one that is "
-                  "the same for all items is named by shared=b");
+                  "the arrays hold different numbers of items (their first axis): 'a' 2, 'b' 3; name one that is "
+                  "the same for all items with shared=b");
   EXPECT_CONTAINS(opened(spec + "?input=c"), "there is no array 'c' (input=)");
   EXPECT_CONTAINS(opened(spec + "?input=a&labels=b"), "there are 2 items, but 3 labels");
   EXPECT_CONTAINS(opened(spec + "?input=b&labels=a"), "the labels are float, not integers");
