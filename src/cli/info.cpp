@@ -51,7 +51,7 @@ void print_table(const Machine& machine, const std::string& cpu_note) {
   row("instruction sets", joined(machine.instruction_sets));
   row("LibTorch kernels", machine.libtorch_capability);
   row("CUDA", machine.cuda_built ? joined(machine.cuda_devices) : "not built in");
-  row("processor", cpu_note.empty() ? "as it says" : cpu_note);
+  row("processor", cpu_note.empty() ? "does what it advertises" : cpu_note);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // quench plan: what a platform would quantize, and why; and how two plans differ.
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
 
 #include "cli/command.h"
@@ -14,6 +15,7 @@ namespace {
 
 struct Arguments {
   std::string model, output;
+  bool force = false;
   std::vector<std::string> diff;
   QuantArguments quant;
   ImportOptions import;
@@ -31,12 +33,20 @@ void print_diff(const Arguments& options, bool json) {
   if (lines.empty()) std::cout << "the plans are equal\n";
 }
 
+// A plan is there to be edited: one that is there already may have been.
+void check_output(const Arguments& options) {
+  QUENCH_CHECK(options.force || !std::filesystem::exists(options.output), "'", options.output,
+               "' already exists; --force replaces it");
+  check_writable(options.output);
+}
+
 void plan(const Arguments& options, bool json) {
   if (!options.diff.empty()) return print_diff(options, json);
-  QUENCH_CHECK(!options.model.empty(), "no model was given, and no --diff A B");
+  const std::string model = options.model.empty() ? job_of(options.quant).model : options.model;
+  QUENCH_CHECK(!model.empty(), "no model was given (as an argument, or in the config), and no --diff A B");
   const QuantConfig config = quant_config_of(options.quant);
-  if (!options.output.empty()) check_writable(options.output);
-  const QuantPlan made = plan_model(load_model(options.model, options.import), config);
+  if (!options.output.empty()) check_output(options);
+  const QuantPlan made = plan_model(load_model(model, options.import), config);
   if (!options.output.empty()) write_file_atomically(options.output, to_yaml(made));
   if (json)
     print_json(json_of(made));
@@ -55,6 +65,7 @@ void add_plan(CLI::App& app, CommandLine& command_line) {
   add_quant_options(command, options->quant);
   add_input_shape_option(command, options->import);
   command.add_option("-o,--output", options->output, "file for the plan (YAML; default: print it)")->type_name("FILE");
+  command.add_flag("--force", options->force, "replace the file of -o if it exists");
   command.add_option("--diff", options->diff, "show how two plans, or models that hold one, differ")
       ->type_name("A B")
       ->expected(2);

@@ -77,10 +77,10 @@ class Geometry {
 class Images : public Dataset {
  public:
   Images(const DatasetSpec& spec, const InputHint& hint)
-      : channels_(hint.channels < 0 ? 3 : hint.channels),
+      : found_(find_image_files(spec.path, text_option(spec, "classes").value_or(""))),
+        channels_(hint.channels < 0 ? 3 : hint.channels),
         geometry_(spec, hint),
-        normalizer_(spec, channels_),
-        found_(find_image_files(spec.path, text_option(spec, "classes").value_or(""))) {
+        normalizer_(spec, channels_) {
     QUENCH_CHECK(channels_ == 1 || channels_ == 3, "the model takes ", channels_,
                  " channels; pictures give 3 (RGB) or 1 (grey)");
   }
@@ -100,10 +100,10 @@ class Images : public Dataset {
     return {tensor, file.label, file.name};
   }
 
+  ImageFiles found_;  // first: a folder that is not there is what a user must hear of
   std::int64_t channels_;
   Geometry geometry_;
   Normalizer normalizer_;
-  ImageFiles found_;
 };
 
 std::unique_ptr<Dataset> open_images(const DatasetSpec& spec, const InputHint& hint) {

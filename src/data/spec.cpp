@@ -93,7 +93,7 @@ std::optional<std::int64_t> integer_option(const DatasetSpec& spec, const std::s
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
   QUENCH_CHECK(error == std::errc() && end == text->data() + text->size() && number >= minimum, "option ", key, "=",
-               *text, " is not an integer from ", minimum, " on");
+               *text, " is not an integer of at least ", minimum);
   return number;
 }
 

@@ -30,6 +30,15 @@ const Exporter& exporter_of(const std::string& platform) {
   return ExporterRegistry::instance().get(find_platform(platform).product);
 }
 
+// How and from which files a model was made is not for those that it is shipped to; the plan is: it says what Q/DQ
+// pairs cannot.
+Graph to_be_shipped(const QuantizedModel& model) {
+  Graph file = with_plan_text(model);
+  file.metadata.erase("quench.format");
+  file.metadata.erase("quench.record");
+  return file;
+}
+
 Graph ready_for(const Graph& quantized, const Exporter& exporter, std::vector<std::string>& notes) {
   Graph graph = ready_for_deployment(quantized);
   if (exporter.io == IoTypes::kModel) return graph;
@@ -65,7 +74,7 @@ Deployment deploy(const QuantizedModel& model, const DeployOptions& options) {
   const Exporter& exporter = exporter_of(result.platform);
   const std::string product = find_platform(result.platform).product;
   const Graph ready = with_context([] { return "while deploying"; },
-                                   [&] { return ready_for(with_plan_text(model), exporter, result.notes); });
+                                   [&] { return ready_for(to_be_shipped(model), exporter, result.notes); });
   const DeployJob job{
       ready,         result.platform,   options.name,
       options.opset, model.plan.parity, options.exporter.checked(exporter.options, concat("exporter '", product, "'"))};

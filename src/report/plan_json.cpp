@@ -58,7 +58,7 @@ std::string plan_summary(const QuantPlan& plan) {
   }
   std::string text = concat("platform    ", plan.platform, plan.parity ? " (parity)" : "", "\n");
   for (const auto& [kind, count] : kinds) text += concat("  ", count, " x ", kind, "\n");
-  if (sharing > 0) text += concat("  ", sharing, " of them share another's scale\n");
+  if (sharing > 0) text += concat("  ", sharing, " of these take the scale of another tensor\n");
   return text + concat("  ", plan.skipped.size(), " tensors stay float\n");
 }
 

@@ -24,8 +24,8 @@ std::string drop_text(const EvalResult& before, const EvalResult& after) {
   const Interval gain = difference_interval(test);
   return concat("drop        ", decimals(100 * (before.top1() - after.top1()), 2), " points (95 % interval ",
                 decimals(-100 * gain.high, 2), " to ", decimals(-100 * gain.low, 2), ")\n",
-                "paired      right when quantized alone ", test.only_first, ", in float alone ", test.only_second,
-                ", other class predicted ", test.changed, " (McNemar's exact test: p = ", decimals(test.p_value, 4),
+                "paired      right only when quantized ", test.only_first, ", only in float ", test.only_second,
+                ", another class predicted ", test.changed, " (McNemar's exact test: p = ", decimals(test.p_value, 4),
                 ")\n");
 }
 
@@ -122,7 +122,7 @@ std::string summary_text(const QuantizeRecord& record) {
                    decimals(record.calibration->seconds, 2), " s\n");
   if (record.equalized)
     text += concat("equalized   ", record.equalized->pairs.size(), " pairs of layers; ",
-                   record.equalized->skipped.size(), " layers begin none\n");
+                   record.equalized->skipped.size(), " layers are not the first of a pair\n");
   if (record.smoothed) text += smoothed_text(*record.smoothed);
   if (record.corrected)
     text += concat("corrected   the biases of ", record.corrected->layers.size(), " layers on ",

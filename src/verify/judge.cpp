@@ -56,7 +56,7 @@ class Judge {
       result_.whole.add(tensor.whole);
       (tensor.exact ? result_.local_exact : result_.local_float).add(tensor.local);
     }
-    class_of_codes("codes", "codes that integers alone make", result_.local_exact, result_.bound);
+    class_of_codes("codes", "codes computed from integers alone", result_.local_exact, result_.bound);
     if (result_.local_float.codes > 0)
       class_of_codes("float_codes", "codes that the runtime computes in float", result_.local_float,
                      result_.float_bound);

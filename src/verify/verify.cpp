@@ -14,6 +14,7 @@
 #include "quench/error.h"
 #include "quench/executor.h"
 #include "quench/pass.h"
+#include "quench/quantizers.h"
 #include "quench/rt_value.h"
 #include "verify/deployed_model.h"
 #include "verify/judge.h"
@@ -70,6 +71,10 @@ class Verification {
         data_(with_states_ ? *with_states_ : data),
         fixed_(fixed_batch(model_.file, &data_)),
         task_(data.task()) {
+    QUENCH_CHECK(runtime_.reads_fake_quantize || quantizers_of(model_.file).empty(), "'", path,
+                 "' has quantizers that runtime '", options.runtime,
+                 "' does not read: it is a calibrated model, or one ",
+                 "for vendors' tools; give the Q/DQ file that 'quench deploy' writes (N_qdq.onnx), or its folder");
     find_unsliced();
     result_.file = path;
     result_.runtime = options.runner.empty() ? options.runtime : options.runner;

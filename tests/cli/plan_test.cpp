@@ -53,6 +53,14 @@ TEST(Plan, SaysWhatIsWrong) {
   expect_refused(quench_run({"plan", demo_model()}), "no platform");
   expect_refused(quench_run({"plan", demo_model(), "--platform", "tensort"}), "did you mean 'tensorrt'?");
   expect_refused(quench_run({"plan", "--platform", "tensorrt"}), "no model was given");
+  const std::string edited = folder.path("edited.yaml");
+  std::ofstream(edited) << "mine";
+  expect_refused(quench_run({"plan", demo_model(), "--platform", "tensorrt", "-o", edited}),
+                 "already exists; --force replaces it");
+  EXPECT_EQ(read_text(edited), "mine");
+  EXPECT_EQ(quench_run({"plan", demo_model(), "--platform", "tensorrt", "-o", edited, "--force"}).code, 0);
+  std::ofstream(folder.path("job.yaml")) << "version: 1\nmodel: " << demo_model() << "\nplatform: tensorrt\n";
+  EXPECT_EQ(quench_run({"plan", "--config", folder.path("job.yaml")}).out, read_text(edited));
   expect_refused(quench_run({"plan", "--diff", folder.path("a"), folder.path("b")}), "no file");
   expect_refused(quench_run({"plan", "--diff", demo_model(), demo_model()}), "the model carries no plan");
   expect_refused(quench_run({"plan", demo_model(), "--platform", "tensorrt", "-o", folder.path("no/plan.yaml")}),

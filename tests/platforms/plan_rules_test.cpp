@@ -138,6 +138,15 @@ TEST(PlanRules, APlanFromElsewhereIsHeldAgainstThePlatform) {
   EXPECT_TRUE(contains(message, "in the plan's entry of 'fc.weight'")) << message;
 }
 
+TEST(PlanRules, ALayerCannotBeFloatAndQuantized) {
+  QuantConfig config = for_platform("onnxruntime");
+  config.layers.emplace_back();
+  config.layers[0].match = "fc";
+  config.layers[0].keep_float = true;
+  config.layers[0].weight.bits = 4;
+  EXPECT_ERROR(make_plan(zoo_graph("resnet18"), config), "{match: fc}", "leaves its layers in float and also");
+}
+
 TEST(PlanRules, AnOperatorThatDoesNotExistIsNamed) {
   for (auto list : {&QuantConfig::excluded_ops, &QuantConfig::additional_ops}) {
     QuantConfig config = for_platform("onnxruntime");

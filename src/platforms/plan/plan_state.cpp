@@ -13,6 +13,10 @@ PlanState::PlanState(const Graph& the_graph, const std::string& name, const Quan
                "' re-creates no reference implementation: it takes no 'parity'");
   options = config.platform_options.checked(platform.options, concat("platform '", platform_name, "'"));
   check_names(graph, config);
+  for (const LayerRule& rule : config.layers)
+    QUENCH_CHECK(!rule.keep_float || (rule.weight.empty() && rule.activation.empty() && rule.output.empty()),
+                 "the rule {", rule.text(),
+                 "} leaves its layers in float and also says how to quantize them; drop one of the two");
   layers = find_layers(graph, groups_of(platform, config), config);
   for (std::size_t i = 0; i < layers.size(); ++i)
     for (const Node* node : layers[i].nodes) layer_index[node] = i;
