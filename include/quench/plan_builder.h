@@ -39,7 +39,7 @@ class PlanBuilder {
   const std::vector<Layer>& layers() const;  // in order of the graph
   const Layer& layer_of(const Node& node) const;
   const Layer* producer_of(const Value& value) const;                // null for inputs and constants
-  std::vector<const Layer*> consumers_of(const Value& value) const;  // one entry a layer
+  std::vector<const Layer*> consumers_of(const Value& value) const;  // one entry per layer
 
   // A float tensor that depends on the data. Constants and what is computed from them, integers and single
   // elements are not activations.

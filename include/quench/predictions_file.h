@@ -1,4 +1,4 @@
-// The predictions file (docs/formats.md): text, one line an image.
+// The predictions file (docs/formats.md): text, one line per image.
 #pragma once
 
 #include <string>

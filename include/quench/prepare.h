@@ -42,7 +42,8 @@ QuantizedModel insert_quantizers(const Graph& graph, const QuantPlan& plan);
 void enable_calibration(QuantizedModel& model);
 void enable_calibration_woquantization(QuantizedModel& model, Role role);  // the others' flags are off
 void enable_calibration_quantization(QuantizedModel& model, Role role);    // observes and quantizes at once
-// With both flags of a role on, its quantizers go on following their observers on every forward.
+// With both flags of a role on, activations go on following their observers on every forward; weights were seen once
+// and keep the scale that they have.
 void enable_quantization(QuantizedModel& model, bool weight_cali_on = false, bool act_cali_on = false);
 void enable_all(QuantizedModel& model);   // all observe and quantize at once
 void disable_all(QuantizedModel& model);  // the float network; observers keep what they saw

@@ -81,6 +81,8 @@ struct QuantizeOptions {
 
 // What the config leaves open (equalize, smooth, bias_correction) is the platform's. Throws for a graph that is
 // already quantized.
+// Of a JobConfig, what names files and data (`data`, `output`, `deploy`, `calibration_samples`, `metadata`) is the
+// caller's to carry out.
 Quantized quantize(const Graph& graph, const QuantizeData& data, const JobConfig& config,
                    const QuantizeOptions& options = {});
 Quantized quantize(const Graph& graph, const QuantizeData& data, const QuantConfig& config,
@@ -89,6 +91,10 @@ Quantized quantize(const Graph& graph, const QuantizeData& data, const QuantConf
 Quantized quantize(const std::string& file, const QuantizeData& data, const JobConfig& config,
                    const QuantizeOptions& options = {});
 Quantized quantize(const std::string& file, const QuantizeData& data, const QuantConfig& config,
+                   const QuantizeOptions& options = {});
+
+// The same with the calibration data in its text form (docs/data.md), read as the model's input wants it.
+Quantized quantize(const std::string& file, const std::string& calib, const QuantConfig& config,
                    const QuantizeOptions& options = {});
 
 // Throws for a model that is already quantized, naming the node; quantize() calls it first.

@@ -29,7 +29,9 @@ void watch(QuantizedModel& model, std::optional<Role> role, QuantFlags flags) {
     if (one.from_data) {
       set_fake_quant_flags(*one.node, flags);
     } else {
-      if (flags.quantize) one.algorithm->accept(one.observer->qparams(), fake_quant_tensors(*one.node));
+      // One that is calibrated keeps its scale, which may have been raised for its bias since.
+      if (flags.quantize && !is_calibrated(*one.node))
+        one.algorithm->accept(one.observer->qparams(), fake_quant_tensors(*one.node));
       set_fake_quant_flags(*one.node, {.quantize = flags.quantize});
     }
   }

@@ -188,6 +188,7 @@ void print_summary(const QuantizeJob& job, const QuantizeRecord& record, const s
 }
 
 void run_job(const QuantizeJob& job, const CommonOptions& common) {
+  if (!job.dump_after.empty()) std::filesystem::remove(job.file(dump_name(job.dump_after)));  // of an earlier run
   Graph graph;
   JobDatasets data;
   std::vector<FileHash> hashes;

@@ -197,7 +197,7 @@ QuantizeJob job_of(const QuantizeArguments& arguments) {
   job.profile_images = arguments.profile_images;
   job.workers = job.config.calibration.workers;
   job.name = fs::path(job.config.model).stem().string();
-  for (std::string& unused : unused_keys(job.config)) job.config.notes.push_back(std::move(unused));
+  unused_keys(job.config);  // throws for what cannot be left out; quantize() notes the rest
   check(job);
   return job;
 }

@@ -26,6 +26,13 @@ bool is_inside(const fs::path& path) {
          std::none_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".." || part == "."; });
 }
 
+std::string list_of(const std::vector<std::string>& files) {
+  std::string text = std::string(kHead) + "\n" + kFileList + "\n";
+  for (const std::string& file : files)
+    if (file != kFileList) text += file + "\n";
+  return text;
+}
+
 std::vector<std::string> listed_in(const fs::path& folder) {
   std::ifstream in(folder / kFileList);
   std::string line;
@@ -97,7 +104,7 @@ void remove_empty_folders(const fs::path& folder, const std::vector<std::string>
 // of them are here, and so are those that they replace, so the rest of the moves can be made.
 void finish_moves(const fs::path& folder, const fs::path& staging) {
   const std::vector<std::string> fresh = listed_in(staging / "new");
-  std::vector<std::string> old = listed_in(fs::exists(staging / "old" / kFileList) ? staging / "old" : folder);
+  const std::vector<std::string> old = listed_in(staging / "before");
   for (const std::string& file : old)
     if (std::find(fresh.begin(), fresh.end(), file) == fresh.end() && fs::exists(folder / file))
       move_file(folder / file, staging / "old" / file);
@@ -178,9 +185,9 @@ void OutputFolder::commit(bool force) {
   std::vector<std::string> fresh = files_below(staging_ / "new");
   for (const std::string& file : fresh) check_free(path_.string(), file, force);
   std::vector<std::string> old = own_files(path_.string());
-  std::string list = std::string(kHead) + "\n" + kFileList + "\n";
-  for (const std::string& file : fresh) list += file + "\n";
-  write_file_atomically(staged(kFileList), list);
+  fs::create_directories(staging_ / "before");
+  write_file_atomically((staging_ / "before" / kFileList).string(), list_of(old));
+  write_file_atomically(staged(kFileList), list_of(fresh));  // from here on another process can finish this
   // Written last and removed first: a folder without a list is incomplete.
   std::stable_partition(old.begin(), old.end(), [](const std::string& file) { return file == kFileList; });
   fresh.emplace_back(kFileList);

@@ -111,7 +111,7 @@ std::string range_difference(const QType& model, const QType& file) {
     const Ends a = ends_of(model, c, step), b = ends_of(file, c, step);
     const double lower = a.low - b.low;
     const bool bare = model.scheme.is_signed() && model.scheme.narrow() && std::abs(lower - 1) <= kEnds;
-    if ((std::abs(lower) > kEnds && !bare) || std::abs(a.high - b.high) > kEnds)
+    if ((!(std::abs(lower) <= kEnds) && !bare) || !(std::abs(a.high - b.high) <= kEnds))
       return concat("spans ", a.low * step, " to ", a.high * step, ", and ", b.low * step, " to ", b.high * step,
                     " in the file");
   }
@@ -139,7 +139,7 @@ double tolerance_of(const Node* quantizer, const at::Tensor& model, const at::Te
     const std::vector<float> scale = qtype_of(*quantizer).params.scale;
     return kEnds * *std::min_element(scale.begin(), scale.end());
   }
-  const double largest = model.abs().max().item<double>();
+  const double largest = at::where(model.isfinite(), model, at::zeros_like(model)).abs().max().item<double>();
   if (file.scalar_type() == at::kHalf) return largest / (1 << 10);
   return largest / (file.scalar_type() == at::kBFloat16 ? 1 << 7 : 1 << 20);
 }
@@ -148,8 +148,11 @@ std::string constant_difference(const Node* quantizer, const at::Tensor& model, 
   if (model.numel() == 0 && file.numel() == 0) return "";
   if (model.numel() != file.numel())
     return concat("has ", model.numel(), " elements, and ", file.numel(), " in the file");
-  const at::Tensor apart = (model.to(at::kDouble).reshape(-1) - file.to(at::kDouble).reshape(-1)).abs();
-  const auto different = apart.gt(tolerance_of(quantizer, model, file)).sum().item<std::int64_t>();
+  const at::Tensor a = model.to(at::kDouble).reshape(-1), b = file.to(at::kDouble).reshape(-1);
+  // Equal infinities, and NaN in both, are the same; NaN in one of them is not.
+  const at::Tensor same = a.eq(b).logical_or(a.isnan().logical_and(b.isnan()));
+  const at::Tensor apart = at::where(same, at::zeros_like(a), (a - b).abs());
+  const auto different = apart.le(tolerance_of(quantizer, model, file)).logical_not().sum().item<std::int64_t>();
   return different == 0 ? ""
                         : concat("differs in ", different, " of ", model.numel(), " elements, at most by ",
                                  apart.max().item<double>());

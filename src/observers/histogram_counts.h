@@ -8,7 +8,7 @@ namespace quench {
 
 class HistogramCounts : public Statistic {
  public:
-  static OptionInfo bins_option() { return {"bins", 2048.0, "bins of the histogram, a scale, at the least"}; }
+  static OptionInfo bins_option() { return {"bins", 2048.0, "least number of bins of the histogram, per scale"}; }
 
   // `weight`: what each value counts.
   virtual void add(const at::Tensor& x, const QScheme& scheme, const TensorRange& range, double weight) = 0;

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "config/unused_keys.h"
 #include "graph/border.h"
 #include "quantize/fallen_apart.h"
 #include "quantize/stages.h"
@@ -56,6 +57,8 @@ class Quantizing {
                 }),
         original_(graph) {
     QUENCH_CHECK(!config.quant.platform.empty(), "no platform: give one ('quench list platforms' shows them)");
+    refuse_unbuilt(config, JobStage::kQuantize);
+    refuse_unbuilt(config, JobStage::kReconstruct);
     check_is_float(original_);
     run_passes(original_, cleanup_passes());
     model_.graph = original_;
@@ -91,6 +94,7 @@ class Quantizing {
     record_.seed = config_.seed;
     record_.device = config_.calibration.device;
     record_.notes = config_.notes;
+    for (std::string& unused : unused_keys(config_)) note(std::move(unused));
     JobConfig config = config_;
     config.output.clear();  // where the files go does not affect their content
     record_.config = to_yaml(config);
@@ -120,6 +124,10 @@ class Quantizing {
   }
 
   void plan() {
+    if (options_.plan)
+      QUENCH_CHECK(platform_name(options_.plan->platform) == platform_name(config_.quant.platform), "the plan ",
+                   options_.plan_name, " is for platform '", options_.plan->platform, "', not for '",
+                   config_.quant.platform, "'");
     if (options_.plan)
       with_context([&] { return concat("the plan ", options_.plan_name, " does not fit the model ", record_.model); },
                    [&] { check_plan(model_.graph, *options_.plan); });
@@ -250,12 +258,20 @@ Quantized quantize(const Graph& graph, const QuantizeData& data, const QuantConf
 
 Quantized quantize(const std::string& file, const QuantizeData& data, const JobConfig& config,
                    const QuantizeOptions& options) {
-  return quantize(import_model(file), data, config, options);
+  ImportOptions reading;
+  for (const std::string& shape : config.input_shapes) reading.inputs.push_back(parse_input_shape(shape));
+  return quantize(import_model(file, reading), data, config, options);
 }
 
 Quantized quantize(const std::string& file, const QuantizeData& data, const QuantConfig& config,
                    const QuantizeOptions& options) {
   return quantize(import_model(file), data, job_of(config), options);
+}
+
+Quantized quantize(const std::string& file, const std::string& calib, const QuantConfig& config,
+                   const QuantizeOptions& options) {
+  const Graph graph = import_model(file);
+  return quantize(graph, *open_dataset(calib, graph), config, options);
 }
 
 }  // namespace quench

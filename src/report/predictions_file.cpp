@@ -1,4 +1,4 @@
-// The predictions file: a first line that names the format, then one line an image, fields between tabs.
+// The predictions file: a first line that names the format, then one line per image, fields between tabs.
 #include "quench/predictions_file.h"
 
 #include <array>

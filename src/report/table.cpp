@@ -62,6 +62,5 @@ std::string grouped(std::int64_t number) {
 }
 
 std::string size_text(std::int64_t bytes) { return scaled(bytes, {"bytes", "kB", "MB", "GB", "TB"}); }
-std::string count_text(std::int64_t count) { return scaled(count, {"", "k", "M", "G", "T"}); }
 
 }  // namespace quench

@@ -16,8 +16,7 @@ struct Column {
 std::string table_text(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows);
 
 std::string shortened(const std::string& text, std::size_t widest);
-std::string grouped(std::int64_t number);    // 1,234,567
-std::string size_text(std::int64_t bytes);   // "3.4 MB"
-std::string count_text(std::int64_t count);  // "41.2 M", for multiply-accumulates
+std::string grouped(std::int64_t number);   // 1,234,567
+std::string size_text(std::int64_t bytes);  // "3.4 MB"
 
 }  // namespace quench

@@ -37,6 +37,24 @@ TEST(Verbs, GiveAModelThatDeploys) {
   EXPECT_EQ(deploy(model, {.name = "net"}).files.size(), 2U);
 }
 
+// A scale that was raised so that its bias fits stays raised when the weights' quantizers are told to observe too.
+TEST(Verbs, KeepRaisedScales) {
+  const auto with_large_bias = [] {
+    QuantizedModel model = quantized_model("min_max", true);
+    at::Tensor weight = model.graph.value("w1").tensor().clone();
+    weight[2] *= 1e-12;
+    model.graph.set_tensor(model.graph.value("w1"), weight);
+    model.graph.set_tensor(model.graph.value("b1"), at::full({4}, 1000.0F));
+    return model;
+  };
+  QuantizedModel by_call = with_large_bias(), by_verbs = with_large_bias();
+  EXPECT_FALSE(calibrate(by_call, TensorData(images())).raised.empty());
+  enable_calibration(by_verbs);
+  feed(by_verbs);
+  enable_quantization(by_verbs, true, true);
+  EXPECT_EQ(params_of(by_verbs, "w1"), params_of(by_call, "w1"));
+}
+
 // While it observes, the network is the float one.
 TEST(Verbs, ObservingChangesNothing) {
   QuantizedModel model = quantized_model();

@@ -130,6 +130,7 @@ TEST_F(OutputFolders, FinishWhatAKilledProcessBegan) {
     make({"a", "b"});
     write(path("mine"), "mine");
     // Old: a, b. New: b, deploy/c. The list goes first, then the old ones, then the new ones, their list last.
+    write(path(staging + "before/" + kFileList), std::string("# quench files 1\n") + kFileList + "\na\nb\n");
     write(path(staging + "new/b"), "new");
     write(path(staging + "new/deploy/c"), "new");
     write(path(staging + "new/" + kFileList), std::string("# quench files 1\n") + kFileList + "\nb\ndeploy/c\n");

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 
 #include "deploy/deployed.h"
 #include "deploy/quantizer_differences.h"
@@ -109,6 +110,26 @@ TEST(ExportCheck, AWeightInsideABranch) {
   const std::vector<std::string> found = compare_quantizers(with_branches(2), with_branches(2.5)).differences;
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0], "'w' differs in 3 of 3 elements, at most by 0.5 (inside node 'choice' (If))");
+}
+
+// y = x + c
+Graph with_constant(const at::Tensor& c) {
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {2, 3}));
+  graph.add_output(graph.add("Add", "sum", {&x, &graph.add_constant("c", c)}).output());
+  return graph;
+}
+
+TEST(ExportCheck, ConstantsThatAreNotFinite) {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const auto differences = [](const at::Tensor& model, const at::Tensor& file) {
+    return compare_quantizers(with_constant(model), with_constant(file)).differences.size();
+  };
+  const at::Tensor mask = at::tensor({1.0F, -inf, nan});
+  EXPECT_EQ(differences(mask, mask.clone()), 0U);
+  EXPECT_EQ(differences(mask, at::tensor({2.0F, -inf, nan})), 1U);
+  EXPECT_EQ(differences(at::tensor({1.0F, 2.0F, 3.0F}), at::tensor({1.0F, 2.0F, nan})), 1U);
+  EXPECT_EQ(differences(at::tensor({1.0F, 2.0F, 3.0F}), at::tensor({1.0F, 2.0F, inf})), 1U);
 }
 
 TEST(ExportCheck, AnotherNetwork) {

@@ -23,7 +23,7 @@ const std::map<std::string, std::string> kMissing = {
     {"resize", "the memory of a tensor"},
 };
 
-// Read where the program computes with sizes (pt2_calls.cpp), not by the table.
+// Read where the program computes with sizes (pt2/calls.cpp), not by the table.
 const std::set<std::string> kNumbers = {"_local_scalar_dense", "sym_is_contiguous", "sym_numel", "sym_size",
                                         "sym_storage_offset",  "sym_stride"};
 

@@ -21,7 +21,7 @@ class Pt2Calls {
 
   void read();
 
-  // For those that read a call by themselves (pt2_control.h).
+  // For those that read a call by themselves (pt2/control.h).
   AtenCall call_of(const Pt2Node& node, const std::string& kind);
   void take_results(const Pt2Node& node, const Values& results);
   // The truth of a comparison of sizes, which nothing computes before it is asked for.

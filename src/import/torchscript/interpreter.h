@@ -1,6 +1,6 @@
 // Runs a TorchScript program node by node, in a bounded number of steps, and records it while a trace is being made
 // (trace.h). Branches and loops that depend on sizes, constants and settings are simply run; those that depend on data
-// are recorded as such (torchscript_blocks.h). Without a trace everything is simply run.
+// are recorded as such (torchscript/blocks.h). Without a trace everything is simply run.
 #pragma once
 
 #include <vector>

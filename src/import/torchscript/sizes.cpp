@@ -82,7 +82,7 @@ bool comparison_flips(c10::Symbol comparison, const Line& line) {
 }
 
 // s * N + c over b is even in N where b divides s. A multiple of N by b alone, rounded down, is what the sizes of
-// tensors are looked for as (module_dims.h): the quotient of the largest trace tells the divisor.
+// tensors are looked for as (trace/dims.h): the quotient of the largest trace tells the divisor.
 bool division_flips(const jit::Node& node, const std::vector<SeenNumber>& seen, const Line& line) {
   const std::int64_t divisor = seen[0][1], largest = seen[2][0];
   if (divisor <= 0 || largest <= 0 || seen[1][1] != divisor || seen[2][1] != divisor) return true;

@@ -1,7 +1,7 @@
 // import_torchscript: a file of torch.jit.save (scripted or traced) -> Graph. The program is loaded, looked through,
 // and then traced again as a module would be (quench/torch.h): on inputs of several batch sizes, with the table of
 // aten.h behind it and the result compared with the program's own. An interpreter of ours runs it for that
-// (torchscript_interpreter.h): loops and branches that depend on settings are thereby resolved; those that depend on
+// (torchscript/interpreter.h): loops and branches that depend on settings are thereby resolved; those that depend on
 // data, and loops that depend on the batch size, become Loop and If.
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>

@@ -7,7 +7,7 @@
 namespace quench {
 namespace {
 
-// Constants up to this size are copied into bodies, where shape functions can read them (as onnx_graph.cpp does).
+// Constants up to this size are copied into bodies, where shape functions can read them (as onnx/graph.cpp does).
 constexpr std::int64_t kMaxCopied = 1024;
 
 bool is_copied(const Value& value) {

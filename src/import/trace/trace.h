@@ -1,6 +1,6 @@
 // What LibTorch's tracer recorded, without its types: the nodes in order, values by number. Two traces
 // of one module are alike if their nodes are; their sizes and constants may differ. A trace of a module has no
-// branches and loops; the interpreter of TorchScript programs (torchscript_interpreter.h) records those too.
+// branches and loops; the interpreter of TorchScript programs (torchscript/interpreter.h) records those too.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // ONNX Runtime's matrix products of codes with float results (domain com.microsoft), which its dynamic quantization
-// writes, as the ONNX operators that they stand for. See upgrade_microsoft.cpp for the version.
+// writes, as the ONNX operators that they stand for. See upgrade/microsoft.cpp for the version.
 #include "graph/edit.h"
 #include "import/upgrade/rule.h"
 #include "quench/error.h"

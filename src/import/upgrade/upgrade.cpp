@@ -39,7 +39,7 @@ std::int64_t version_of(const Node& node, const Opsets& opsets) {
   return 1;
 }
 
-// Rules that apply to files of every opset (upgrade_microsoft.cpp) come after the last one.
+// Rules that apply to files of every opset (upgrade/microsoft.cpp) come after the last one.
 constexpr std::int64_t kEveryOpset = 1000;
 
 std::string context_of(const Node& node, std::int64_t version) {

@@ -14,7 +14,7 @@ void annotate_eager(PlanBuilder& plan);
 // A backend of torch: uint8 or uint7 activations with a histogram, int8 weights with min_max.
 Platform eager_platform(const std::string& activation, const std::string& weight);
 
-// For `refuses`: what torch's kernels cannot run; ConvTranspose with a scale a channel among it.
+// For `refuses`: what torch's kernels cannot run; ConvTranspose with scales per channel among it.
 std::string refuses_eager(const PlanEntry& entry, const Node* layer, Signs activations);
 
 }  // namespace quench

@@ -15,9 +15,9 @@ struct Limits {
   bool affine = true;  // zero points other than 0
   Signs weights = Signs::kBoth, activations = Signs::kBoth;
   bool lowest_code = true;      // -128 of int8; a target without it has narrow schemes only
-  bool channel_weights = true;  // one scale an output channel
+  bool channel_weights = true;  // one scale per output channel
   bool group_weights = false;
-  bool split_activations = false;  // one scale a channel or group of these too; else one a tensor
+  bool split_activations = false;  // one scale per channel or group of these too; else one per tensor
   bool any_scale = true;           // else powers of two only
 };
 

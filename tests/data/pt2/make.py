@@ -145,7 +145,7 @@ class Branches(nn.Module):
 
 
 class Loops(nn.Module):
-    """torch.while_loop whose turns hang on the data."""
+    """torch.while_loop whose turns depend on the data."""
 
     def __init__(self):
         super().__init__()
