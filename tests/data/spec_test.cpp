@@ -38,7 +38,7 @@ TEST(Spec, ReadsOptionValues) {
   EXPECT_EQ(integer_option(spec, "absent", 1), std::nullopt);
   EXPECT_EQ(numbers_option(spec, "list"), (std::vector<double>{0.5, -0.01}));
   EXPECT_CONTAINS(message_of([&] { integer_option(spec, "bad", 1); }), "bad=1x is not an integer of at least 1");
-  EXPECT_CONTAINS(message_of([&] { integer_option(spec, "n", 13); }), "n=12 is not an integer from 13 on");
+  EXPECT_CONTAINS(message_of([&] { integer_option(spec, "n", 13); }), "n=12 is not an integer of at least 13");
   EXPECT_CONTAINS(message_of([&] { numbers_option(spec, "bad"); }), "is not a list of numbers");
   EXPECT_CONTAINS(message_of([&] { text_option(spec, "none"); }), "none= has no value");
 }
