@@ -32,7 +32,9 @@ const std::vector<std::string>& cleanup_passes();
 // The fastest float form for this machine's CPU: BatchNorm folded, kernels fused. For running, not for
 // quantizing or exporting.
 const std::vector<std::string>& inference_passes();
-// These passes, without those for CPU kernels on other devices.
+// The form that an Engine takes (quench/engine.h): BatchNorm folded, nothing fused yet.
+const std::vector<std::string>& engine_passes();
+// Inference passes, without those for CPU kernels on other devices.
 void optimize_for_running(Graph& graph, const std::string& device);
 
 }  // namespace quench

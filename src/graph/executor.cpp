@@ -8,6 +8,7 @@
 
 #include "core/hash.h"
 #include "graph/border.h"
+#include "graph/input_check.h"
 #include "graph/schedule.h"
 #include "graph/tensor_types.h"
 #include "quench/error.h"
@@ -28,21 +29,6 @@ at::Generator make_generator(const c10::Device& device, std::uint64_t seed) {
       device.is_cpu() ? at::detail::createCPUGenerator(seed) : at::globalContext().defaultGenerator(device).clone();
   generator.set_current_seed(seed);
   return generator;
-}
-
-bool fits_dim(const Dim& dim, std::int64_t size) { return !dim.is_number() || dim.number() == size; }
-
-// What a caller gives must fit what the graph declares: element type, rank and the dims that are numbers.
-void check_input(const Value& declared, const RtValue& given) {
-  if (!declared.type().is_tensor() || given.is_sequence() || given.is_none()) return;
-  QUENCH_CHECK(declared.dtype() == DType::kUndefined || declared.dtype() == given.dtype(), "input '", declared.name(),
-               "' must be ", name_of(declared.dtype()), ", not ", name_of(given.dtype()));
-  if (!declared.has_rank()) return;
-  const auto sizes = given.tensor().sizes();
-  bool fits = sizes.size() == declared.dims().size();
-  for (std::size_t i = 0; fits && i < sizes.size(); ++i) fits = fits_dim(declared.dims()[i], sizes[i]);
-  QUENCH_CHECK(fits, "input '", declared.name(), "' must have the shape ", text_of(declared.dims()), ", not ",
-               text_of(dims_of(given.tensor())));
 }
 
 }  // namespace

@@ -35,6 +35,15 @@ const std::vector<std::string>& inference_passes() {
   return passes;
 }
 
+const std::vector<std::string>& engine_passes() {
+  static const std::vector<std::string> passes = [] {
+    std::vector<std::string> names = inference_passes();
+    std::erase(names, "fuse_cpu_kernels");  // the engine fuses what it runs
+    return names;
+  }();
+  return passes;
+}
+
 void optimize_for_running(Graph& graph, const std::string& device) {
   std::vector<std::string> names = inference_passes();
   if (device != "cpu") std::erase(names, "fuse_cpu_kernels");

@@ -1,0 +1,194 @@
+#include "quench/engine.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "engine/batch.h"
+#include "engine/builder.h"
+#include "graph/border.h"
+#include "graph/input_check.h"
+#include "kernels/parallel.h"
+#include "quench/error.h"
+
+namespace quench {
+namespace {
+
+// What a thread keeps in its own cache: the activations of one part should fit it.
+constexpr std::int64_t kCacheBytes = std::int64_t{2} << 20;
+constexpr int kLargestPart = 16;
+
+std::vector<Dims> dims_of_inputs(const std::vector<RtValue>& inputs) {
+  std::vector<Dims> result;
+  for (const RtValue& input : inputs) result.push_back(*input.type().dims);
+  return result;
+}
+
+RtValue on_cpu_in_order(const RtValue& input) {
+  return {input.tensor().to(at::kCPU).contiguous(), input.dtype()};
+}
+
+// One shape of the inputs, compiled for a number of threads, with a frame for each caller.
+struct Compiled {
+  Graph graph;
+  TaskList program;
+  std::vector<std::unique_ptr<Frame>> frames;
+  std::vector<std::vector<double>> seconds;  // by frame and step
+
+  Compiled(const Graph& of, const std::vector<Dims>& inputs, int threads, PackedWeights& weights)
+      : graph(with_input_dims(of, inputs)) {
+    const ThreadLimit limit(threads);
+    program = Builder(graph, weights).build();
+  }
+
+  Frame& frame(std::size_t number) {
+    while (frames.size() <= number) {
+      frames.push_back(std::make_unique<Frame>(program, graph));
+      seconds.emplace_back(program.steps.size(), 0.0);
+    }
+    return *frames[number];
+  }
+};
+
+}  // namespace
+
+struct Engine::State {
+  Graph graph;
+  EngineOptions options;
+  bool per_item;
+  Executor executor;  // for what is no batch of tensors
+  PackedWeights weights;
+  std::map<std::pair<std::string, int>, std::unique_ptr<Compiled>> compiled;  // by shapes and threads
+  Compiled* last = nullptr;
+  int last_part = 0;
+
+  State(const Graph& of, EngineOptions with) : graph(of), options(with), per_item(is_per_item(graph)), executor(graph) {}
+
+  int threads() const { return options.threads > 0 ? options.threads : at::get_num_threads(); }
+
+  Compiled& compile(const std::vector<Dims>& inputs, int threads_each) {
+    std::string key;
+    for (const Dims& dims : inputs) key += text_of(dims);
+    std::unique_ptr<Compiled>& found = compiled[{key, threads_each}];
+    if (!found) found = std::make_unique<Compiled>(graph, inputs, threads_each, weights);
+    return *found;
+  }
+
+  // As many items as a thread's cache holds, but no more than give every thread a part.
+  int part_of(std::int64_t batch, const std::vector<Dims>& one) {
+    const auto share = static_cast<int>((batch + threads() - 1) / threads());
+    if (options.part > 0) return std::min(options.part, share);
+    const auto bytes = static_cast<std::int64_t>(compile(one, 1).program.arena_bytes);
+    const auto fitting = static_cast<int>(std::max<std::int64_t>(kCacheBytes / std::max<std::int64_t>(bytes, 1), 1));
+    return std::min({fitting, share, kLargestPart});
+  }
+
+  std::vector<double>* timer(Compiled& of, std::size_t frame) {
+    return options.measure ? &of.seconds[frame] : nullptr;
+  }
+
+  std::vector<RtValue> run_whole(const std::vector<RtValue>& inputs) {
+    Compiled& one = compile(dims_of_inputs(inputs), threads());
+    last = &one;
+    last_part = 0;
+    Frame& frame = one.frame(0);
+    return frame.run(inputs, timer(one, 0));
+  }
+
+  std::vector<RtValue> run_in_parts(const std::vector<RtValue>& inputs, std::int64_t batch);
+};
+
+std::vector<RtValue> Engine::State::run_in_parts(const std::vector<RtValue>& inputs, std::int64_t batch) {
+  std::vector<Dims> dims = dims_of_inputs(inputs);
+  const auto with_batch = [&](std::int64_t items) {
+    for (Dims& one : dims) one[0] = Dim(items);
+    return dims;
+  };
+  const int part = part_of(batch, with_batch(1));
+  const std::int64_t parts = (batch + part - 1) / part, rest = batch - (parts - 1) * part;
+  Compiled& full = compile(with_batch(part), 1);
+  Compiled& tail = compile(with_batch(rest), 1);
+  const std::int64_t workers = std::min<std::int64_t>(threads(), parts);
+  for (std::int64_t w = 0; w < workers; ++w) {
+    full.frame(static_cast<std::size_t>(w));
+    tail.frame(static_cast<std::size_t>(w));
+  }
+  last = &full;
+  last_part = part;
+  std::vector<std::vector<RtValue>> results(static_cast<std::size_t>(parts));
+  const ThreadLimit limit(static_cast<int>(workers));
+  in_parallel(workers, 1, [&](std::int64_t first, std::int64_t end) {
+    for (std::int64_t w = first; w < end; ++w)
+      for (std::int64_t p = w; p < parts; p += workers) {
+        Compiled& one = p + 1 == parts ? tail : full;
+        const std::int64_t items = p + 1 == parts ? rest : part;
+        std::vector<RtValue> slice;
+        for (const RtValue& input : inputs)
+          slice.emplace_back(input.tensor().narrow(0, p * part, items), input.dtype());
+        const auto frame = static_cast<std::size_t>(w);
+        results[static_cast<std::size_t>(p)] = one.frame(frame).run(slice, timer(one, frame));
+      }
+  });
+  std::vector<RtValue> outputs;
+  for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+    std::vector<at::Tensor> pieces;
+    for (const std::vector<RtValue>& result : results) pieces.push_back(result[i].tensor());
+    outputs.emplace_back(at::cat(pieces), results[0][i].dtype());
+  }
+  return outputs;
+}
+
+Engine::Engine(const Graph& graph, EngineOptions options) : state_(std::make_unique<State>(graph, options)) {}
+Engine::~Engine() = default;
+
+std::vector<RtValue> Engine::run(const std::vector<RtValue>& inputs) {
+  const std::vector<Value*>& declared = state_->graph.inputs();
+  QUENCH_CHECK(inputs.size() == declared.size(), "the graph takes ", declared.size(), " inputs, ", inputs.size(),
+               " were given");
+  std::vector<RtValue> given;
+  bool is_tensors = true, is_empty = false;
+  for (const RtValue& input : inputs) {
+    is_tensors = is_tensors && input.is_tensor();
+    is_empty = is_empty || (input.is_tensor() && input.tensor().numel() == 0);
+  }
+  if (!is_tensors || is_empty || inputs.empty()) return state_->executor.run(inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    given.push_back(on_cpu_in_order(in_type_of(*declared[i], inputs[i])));
+    check_input(*declared[i], given.back());
+  }
+  const std::int64_t batch = given[0].tensor().dim() > 0 ? given[0].tensor().size(0) : 0;
+  const bool one_batch = std::all_of(given.begin(), given.end(), [&](const RtValue& input) {
+    return input.tensor().dim() > 0 && input.tensor().size(0) == batch;
+  });
+  if (state_->per_item && one_batch && batch >= state_->threads()) return state_->run_in_parts(given, batch);
+  return state_->run_whole(given);
+}
+
+std::vector<EngineStep> Engine::steps() const {
+  std::vector<EngineStep> steps;
+  if (!state_->last) return steps;
+  for (const auto& step : state_->last->program.steps) {
+    EngineStep one{step->node, step->op, step->kernel, 0.0};
+    for (const std::vector<double>& seconds : state_->last->seconds)
+      one.seconds += seconds[static_cast<std::size_t>(step->index)];
+    steps.push_back(std::move(one));
+  }
+  return steps;
+}
+
+std::int64_t Engine::weight_bytes() const { return state_->weights.bytes(); }
+
+std::int64_t Engine::arena_bytes() const {
+  std::int64_t bytes = 0;
+  for (const auto& [key, one] : state_->compiled)
+    bytes += static_cast<std::int64_t>(one->program.arena_bytes * one->frames.size());
+  return bytes;
+}
+
+int Engine::part() const { return state_->last_part; }
+
+bool has_engine_kernels() { return true; }
+
+}  // namespace quench
