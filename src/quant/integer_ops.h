@@ -32,6 +32,15 @@ struct IntegerWindow {
 at::Tensor integer_conv(const QTensor& x, const QTensor& w, const at::Tensor& bias, const IntegerWindow& window,
                         std::int64_t groups, const Output& y);
 
+// x [N, C, spatial...], w [C, M/groups, kernel...] with scales per tensor or per channel of axis 1, one for each place
+// in a group.
+struct TransposedWindow {
+  IntegerWindow window;
+  std::vector<std::int64_t> output_padding;  // empty: 0
+};
+at::Tensor integer_conv_transpose(const QTensor& x, const QTensor& w, const at::Tensor& bias,
+                                  const TransposedWindow& window, std::int64_t groups, const Output& y);
+
 // a [..., M, K] x b [..., K, N]; b may have scales per column (its last axis). The bias is int32 [N] at
 // s_a * s_b, or undefined.
 at::Tensor integer_matmul(const QTensor& a, const QTensor& b, const at::Tensor& bias, const Output& y);
