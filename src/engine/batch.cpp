@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/tensor_types.h"
 #include "quench/op.h"
 
 namespace quench {
@@ -26,6 +27,14 @@ bool is_off_batch(const Node& node, std::int64_t axis) {
   return axis > 0 || (axis < 0 && node.input(0)->has_rank() && axis + node.input(0)->rank() > 0);
 }
 
+// A Slice that leaves the first dim alone: one that takes all of it by steps of 1 may name it, others are refused.
+bool cuts_off_batch(const Node& node) {
+  const Value* axes = node.input(3);
+  if (!axes || !axes->is_constant()) return false;
+  const std::vector<std::int64_t> list = integers_of(axes->tensor());
+  return std::all_of(list.begin(), list.end(), [&](std::int64_t axis) { return is_off_batch(node, axis); });
+}
+
 bool is_item_node(const Node& node) {
   const std::string& op = node.op();
   if (item_ops().contains(op)) return true;
@@ -42,7 +51,10 @@ bool is_item_node(const Node& node) {
     const std::vector<std::int64_t> perm = node.get_ints("perm", {});
     return !perm.empty() && perm[0] == 0;
   }
-  return op == "Reshape" && node.input(1)->is_constant();
+  if (op == "Slice") return cuts_off_batch(node);
+  // keeps_batch() sees pads of the first dim.
+  return (op == "Reshape" || op == "Pad" || op == "Squeeze" || op == "Unsqueeze") && node.input(1) &&
+         node.input(1)->is_constant();
 }
 
 // Its items are where they were: the first dim is the batch still.

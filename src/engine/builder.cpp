@@ -132,9 +132,10 @@ int Builder::add_slot(const DnnlLayout& layout) {
   return static_cast<int>(program_.slots.size()) - 1;
 }
 
-int Builder::add_alias(int slot, const DnnlLayout& layout) {
+int Builder::add_alias(int slot, const DnnlLayout& layout, std::int64_t shift) {
   const int alias = add_slot(layout);
   program_.slots.back().alias_of = slot;
+  program_.slots.back().shift = shift;
   return alias;
 }
 

@@ -44,7 +44,7 @@ class Builder {
   const DnnlLayout& layout(int slot) const { return program_.slots[static_cast<std::size_t>(slot)].layout; }
 
   int add_slot(const DnnlLayout& layout);
-  int add_alias(int slot, const DnnlLayout& layout);
+  int add_alias(int slot, const DnnlLayout& layout, std::int64_t shift = 0);
   void define(const Value& value, int slot) { places_[&value].slot = slot; }
   // `reads` and `writes` keep the slots alive; a scratchpad is both.
   void add_step(std::unique_ptr<Task> step, const Node& node, const std::string& kernel, const std::vector<int>& reads,

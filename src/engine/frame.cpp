@@ -57,7 +57,7 @@ Frame::~Frame() = default;
 void Frame::place(int slot, std::byte* at) {
   data_[static_cast<std::size_t>(slot)] = at;
   for (std::size_t i = 0; i < program_.slots.size(); ++i)
-    if (program_.slots[i].alias_of == slot) place(static_cast<int>(i), at);
+    if (program_.slots[i].alias_of == slot) place(static_cast<int>(i), at + program_.slots[i].shift);
 }
 
 std::vector<RtValue> Frame::run(const std::vector<RtValue>& inputs, std::vector<double>* seconds) {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/cpu_quirks.h"
+#include "engine/simd/byte_loops.h"
 #include "quench/error.h"
 
 extern "C" {
@@ -62,11 +63,10 @@ const dnnl::engine& onednn_cpu() {
   return engine;
 }
 
-bool has_exact_byte_products() {
+bool has_byte_loops() {
   onednn_cpu();
-  const auto isa = static_cast<int>(dnnl::get_effective_cpu_isa());
-  const auto has = [&](dnnl::cpu_isa one) { return (isa & static_cast<int>(one)) == static_cast<int>(one); };
-  return has(dnnl::cpu_isa::avx512_core_vnni) || has(dnnl::cpu_isa::avx2_vnni);
+  constexpr auto vnni = static_cast<int>(dnnl::cpu_isa::avx512_core_vnni);
+  return (static_cast<int>(dnnl::get_effective_cpu_isa()) & vnni) == vnni;
 }
 
 std::optional<Type> onednn_type(DType dtype) {

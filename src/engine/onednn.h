@@ -17,8 +17,6 @@ using Sizes = std::vector<std::int64_t>;
 
 // The processor. Made once; keeps oneDNN from instructions that only seem to be there (docs/runtimes.md 5).
 const dnnl::engine& onednn_cpu();
-// Whether products of bytes are exact: older instructions saturate sums of two in 16 bits.
-bool has_exact_byte_products();
 
 std::optional<dnnl::memory::data_type> onednn_type(DType dtype);  // nothing where oneDNN has no such type
 std::optional<Sizes> sizes_of(const Dims& dims);                  // nothing unless all are numbers

@@ -1,0 +1,98 @@
+// quench.QConcat of bytes along the channels: each operand through a table of its own, made by the plain definition.
+#include <ATen/ATen.h>
+
+#include <array>
+#include <cstring>
+
+#include "engine/integer/product.h"
+#include "kernels/parallel.h"
+#include "quant/integer_ops.h"
+
+namespace quench {
+namespace {
+
+using Type = dnnl::memory::data_type;
+
+struct Operand {
+  int slot;
+  std::int64_t channels;
+  bool copies;  // codes stay as they are
+  std::array<std::uint8_t, 256> table;
+};
+
+std::array<std::uint8_t, 256> table_of(const QType& x, const IntegerForm& form) {
+  const at::Tensor codes = at::arange(256, at::kInt);
+  const at::Tensor values = x.scheme.is_signed() ? at::where(codes > 127, codes - 256, codes) : codes;
+  const at::Tensor held = values.clamp(x.scheme.qmin(), x.scheme.qmax());
+  const at::Tensor made = integer_concat({{held, x}}, 0, {form.y, form.arithmetic, form.clip});
+  const at::Tensor bytes = made.to(at::kInt).bitwise_and(0xFF).to(at::kByte).contiguous();
+  std::array<std::uint8_t, 256> table;
+  std::copy_n(bytes.const_data_ptr<std::uint8_t>(), 256, table.begin());
+  return table;
+}
+
+bool is_identity(const std::array<std::uint8_t, 256>& table, const QScheme& scheme) {
+  for (int code = scheme.qmin(); code <= scheme.qmax(); ++code)
+    if (table[static_cast<std::uint8_t>(code)] != static_cast<std::uint8_t>(code)) return false;
+  return true;
+}
+
+class ConcatStep : public Task {
+ public:
+  ConcatStep(std::vector<Operand> operands, std::int64_t pixels, int y)
+      : operands_(std::move(operands)), pixels_(pixels), y_(y) {
+    for (const Operand& one : operands_) channels_ += one.channels;
+  }
+  void run(Frame& frame) const override {
+    in_parallel(pixels_, 256, [&](std::int64_t first, std::int64_t last) {
+      std::int64_t before = 0;
+      for (const Operand& one : operands_) {
+        for (std::int64_t p = first; p < last; ++p) {
+          const auto* from = frame.as<const std::uint8_t>(one.slot) + p * one.channels;
+          auto* to = frame.as<std::uint8_t>(y_) + p * channels_ + before;
+          if (one.copies) {
+            std::memcpy(to, from, static_cast<std::size_t>(one.channels));
+          } else {
+            for (std::int64_t c = 0; c < one.channels; ++c) to[c] = one.table[from[c]];
+          }
+        }
+        before += one.channels;
+      }
+    });
+  }
+
+ private:
+  std::vector<Operand> operands_;
+  std::int64_t pixels_, channels_ = 0;
+  int y_;
+};
+
+bool build_concat(Builder& builder, const Node& node) {
+  const IntegerForm form = integer_form(node);
+  const auto sizes = sizes_of(node.output().dims());
+  if (!sizes || sizes->size() < 2 || !is_byte(form.y) || node.require_int("axis") != 1) return false;
+  std::vector<Operand> operands;
+  std::vector<int> reads;
+  for (std::size_t i = 0; i < form.in.size(); ++i) {
+    const Value& value = *node.input(form.slots[i]);
+    const int given = value.is_constant() || !is_byte(form.in[i]) ? -1 : builder.input(value);
+    if (given < 0) return false;
+    const Sizes own = builder.layout(given).get_dims();
+    const int slot = builder.input_as(given, channels_last_layout(own, builder.layout(given).get_data_type()));
+    const auto table = table_of(form.in[i], form);
+    operands.push_back({slot, own[1], is_identity(table, form.in[i].scheme), table});
+    reads.push_back(slot);
+  }
+  std::int64_t pixels = 1;
+  for (const std::int64_t size : *sizes) pixels *= size;
+  pixels /= (*sizes)[1];
+  const int y = builder.add_slot(channels_last_layout(*sizes, form.y.scheme.is_signed() ? Type::s8 : Type::u8));
+  builder.add_step(std::make_unique<ConcatStep>(std::move(operands), pixels, y), node, "own concat", reads, {y});
+  builder.define(node.output(), y);
+  return true;
+}
+
+}  // namespace
+}  // namespace quench
+
+QUENCH_REGISTER_ENGINE_OP("quench.QConcat", quench::build_concat)

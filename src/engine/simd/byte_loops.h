@@ -1,0 +1,61 @@
+// Loops on codes of 8 bits, for processors with AVX-512 VNNI; elsewhere the executor's plain operators run. They give
+// exactly the codes of quant/integer_ops.h under the rules `mlas` and `affine`. Channels are innermost.
+#pragma once
+
+#include <cstdint>
+
+namespace quench {
+
+// From sums to codes: clamp(round(sum * multiplier) + zero point).
+struct ByteResult {
+  const std::int32_t* bias;  // added to the sums; one per channel
+  const float* multiplier;   // one per channel
+  std::int32_t zero_point, low, high;
+  bool zero_first;  // the zero point is added before the rounding
+};
+
+struct ByteQuantizer {
+  float scale;
+  std::int32_t zero_point, low, high;
+  bool divide;
+};
+
+// y = round(a * a_ratio + (b * b_ratio + constant)), fused, in bounds.
+struct ByteSum {
+  float a_ratio, b_ratio, constant;
+  std::int32_t low, high;
+  bool a_signed, b_signed;
+};
+
+// A depthwise 3x3 convolution over one row of results. Weights are packed by pack_depthwise.
+struct DepthwiseRow {
+  const std::uint8_t* rows[3];  // input rows; null: all padding
+  std::int64_t channels, input_width, output_width;
+  std::int64_t stride, left;    // pixels of padding before the row
+  std::uint8_t padding;         // the code of zero
+  bool is_signed;               // codes of the input
+  const std::int8_t* weights;
+  ByteResult result;
+};
+
+struct ByteLoops {
+  void (*requantize)(const ByteResult&, std::int64_t rows, std::int64_t channels, const std::int32_t* sums,
+                     std::uint8_t* codes);
+  void (*quantize)(const ByteQuantizer&, std::int64_t count, const float* x, std::uint8_t* codes);
+  void (*add)(const ByteSum&, std::int64_t count, const std::uint8_t* a, const std::uint8_t* b, std::uint8_t* y);
+  // sums[c] = the sum of codes over `rows` pixels
+  void (*sum_rows)(std::int64_t rows, std::int64_t channels, bool is_signed, const std::uint8_t* codes,
+                   std::int32_t* sums);
+  void (*depthwise)(const DepthwiseRow&, std::uint8_t* codes);
+};
+const ByteLoops& byte_loops();
+// Whether this processor has AVX-512 VNNI: older instructions saturate the sum of two products in 16 bits.
+bool has_byte_loops();
+
+// For 3x3 weights [channels, 3, 3]: 64 channels at a time, for each column of the kernel its three rows and a zero
+// beside each other. `packed` has packed_depthwise_bytes(channels).
+std::int64_t packed_depthwise_bytes(std::int64_t channels);
+void pack_depthwise(std::int64_t channels, const std::int8_t* weights, std::int8_t* packed);
+// bias and multiplier must be readable to the next multiple of 64 channels.
+
+}  // namespace quench
