@@ -1,6 +1,6 @@
 // Images per second of one model file in one form, in this process; bench/engine runs them interleaved and adds other
 // runtimes.
-//   bench_engine FILE BATCH executor|engine SECONDS [steps]
+//   bench_engine FILE BATCH executor|engine SECONDS [PART [steps]]
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 
@@ -43,7 +43,7 @@ void print_steps(const quench::Engine& engine) {
                 step.kernel.c_str());
 }
 
-int run(const std::string& file, std::int64_t batch, const std::string& form, double seconds, bool steps) {
+int run(const std::string& file, std::int64_t batch, const std::string& form, double seconds, int part, bool steps) {
   quench::keep_large_blocks();
   quench::avoid_cpu_quirks();
   quench::set_threads(2);
@@ -63,7 +63,7 @@ int run(const std::string& file, std::int64_t batch, const std::string& form, do
     return 0;
   }
   quench::run_passes(graph, quench::engine_passes());
-  quench::Engine engine(graph, {.measure = steps});
+  quench::Engine engine(graph, {.part = part, .measure = steps});
   const at::Tensor expected = executor.run({x})[0].tensor(), found = engine.run({x})[0].tensor();
   const double off = (expected - found).abs().max().item<double>();
   const double speed = images_per_second(batch, seconds, [&] { engine.run({x}); });
@@ -77,8 +77,8 @@ int run(const std::string& file, std::int64_t batch, const std::string& form, do
 
 int main(int argc, char** argv) {
   try {
-    QUENCH_CHECK(argc >= 5, "usage: bench_engine FILE BATCH executor|engine SECONDS [steps]");
-    return run(argv[1], std::stoll(argv[2]), argv[3], std::stod(argv[4]), argc > 5);
+    QUENCH_CHECK(argc >= 5, "usage: bench_engine FILE BATCH executor|engine SECONDS [PART [steps]]");
+    return run(argv[1], std::stoll(argv[2]), argv[3], std::stod(argv[4]), argc > 5 ? std::stoi(argv[5]) : 0, argc > 6);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

@@ -24,7 +24,8 @@ DnnlLayout plain_layout_of(const Value& value) {
 
 }  // namespace
 
-dnnl::memory PackedWeights::get(const std::string& key, const DnnlLayout& layout, const std::function<at::Tensor()>& make) {
+dnnl::memory PackedWeights::get(const std::string& key, const DnnlLayout& layout,
+                                const std::function<at::Tensor()>& make) {
   const auto [first, last] = kept_.equal_range(key);
   for (auto at = first; at != last; ++at)
     if (at->second.get_desc() == layout) return at->second;

@@ -88,7 +88,7 @@ class PrimitiveStep : public Task {
   dnnl::primitive primitive_;
   std::vector<std::pair<int, int>> slots_;  // argument, slot
   std::vector<std::pair<int, dnnl::memory>> constants_;
-  std::vector<DnnlLayout> layouts_;             // of the slots
+  std::vector<DnnlLayout> layouts_;  // of the slots
 };
 
 // A primitive with its arguments; appends the scratchpad that its description asks for.

@@ -18,7 +18,7 @@ namespace {
 
 // What a thread keeps in its own cache: the activations of one part should fit it.
 constexpr std::int64_t kCacheBytes = std::int64_t{2} << 20;
-constexpr int kLargestPart = 16;
+constexpr std::int64_t kLargestPart = 16;
 
 std::vector<Dims> dims_of_inputs(const std::vector<RtValue>& inputs) {
   std::vector<Dims> result;
@@ -26,9 +26,7 @@ std::vector<Dims> dims_of_inputs(const std::vector<RtValue>& inputs) {
   return result;
 }
 
-RtValue on_cpu_in_order(const RtValue& input) {
-  return {input.tensor().to(at::kCPU).contiguous(), input.dtype()};
-}
+RtValue on_cpu_in_order(const RtValue& input) { return {input.tensor().to(at::kCPU).contiguous(), input.dtype()}; }
 
 // One shape of the inputs, compiled for a number of threads, with a frame for each caller.
 struct Compiled {
@@ -64,7 +62,8 @@ struct Engine::State {
   Compiled* last = nullptr;
   int last_part = 0;
 
-  State(const Graph& of, EngineOptions with) : graph(of), options(with), per_item(is_per_item(graph)), executor(graph) {}
+  State(const Graph& of, EngineOptions with)
+      : graph(of), options(with), per_item(is_per_item(graph)), executor(graph) {}
 
   int threads() const { return options.threads > 0 ? options.threads : at::get_num_threads(); }
 
@@ -76,18 +75,17 @@ struct Engine::State {
     return *found;
   }
 
-  // As many items as a thread's cache holds, but no more than give every thread a part.
+  // As many items as a thread's cache holds, or as make reading the weights half of the traffic; but no more than give
+  // every thread a part.
   int part_of(std::int64_t batch, const std::vector<Dims>& one) {
-    const auto share = static_cast<int>((batch + threads() - 1) / threads());
-    if (options.part > 0) return std::min(options.part, share);
-    const auto bytes = static_cast<std::int64_t>(compile(one, 1).program.arena_bytes);
-    const auto fitting = static_cast<int>(std::max<std::int64_t>(kCacheBytes / std::max<std::int64_t>(bytes, 1), 1));
-    return std::min({fitting, share, kLargestPart});
+    const std::int64_t share = (batch + threads() - 1) / threads();
+    if (options.part > 0) return static_cast<int>(std::min<std::int64_t>(options.part, share));
+    const auto bytes = std::max<std::int64_t>(static_cast<std::int64_t>(compile(one, 1).program.arena_bytes), 1);
+    const std::int64_t wanted = std::max({std::int64_t{1}, kCacheBytes / bytes, weights.bytes() / (2 * bytes)});
+    return static_cast<int>(std::min<std::int64_t>({wanted, share, kLargestPart}));
   }
 
-  std::vector<double>* timer(Compiled& of, std::size_t frame) {
-    return options.measure ? &of.seconds[frame] : nullptr;
-  }
+  std::vector<double>* timer(Compiled& of, std::size_t frame) { return options.measure ? &of.seconds[frame] : nullptr; }
 
   std::vector<RtValue> run_whole(const std::vector<RtValue>& inputs) {
     Compiled& one = compile(dims_of_inputs(inputs), threads());

@@ -88,7 +88,9 @@ std::optional<Sizes> sizes_of(const Dims& dims) {
   return sizes;
 }
 
-DnnlLayout plain_layout(const Sizes& sizes, Type type) { return ordered_layout(sizes, type, plain_order(sizes.size())); }
+DnnlLayout plain_layout(const Sizes& sizes, Type type) {
+  return ordered_layout(sizes, type, plain_order(sizes.size()));
+}
 
 DnnlLayout channels_last_layout(const Sizes& sizes, Type type) {
   return ordered_layout(sizes, type, channels_last_order(sizes.size()));

@@ -43,8 +43,8 @@ void add_primitive(Builder& builder, const Node& node, const dnnl::primitive_des
     writes.push_back(builder.add_slot(scratch));
     slots.emplace_back(DNNL_ARG_SCRATCHPAD, writes.back());
   }
-  builder.add_step(std::make_unique<PrimitiveStep>(primitive, std::move(slots), std::move(call.constants), builder), node,
-                   description.impl_info_str(), reads, writes);
+  builder.add_step(std::make_unique<PrimitiveStep>(primitive, std::move(slots), std::move(call.constants), builder),
+                   node, description.impl_info_str(), reads, writes);
 }
 
 }  // namespace quench

@@ -19,10 +19,10 @@ class Frame;
 // A place for one tensor while a program runs.
 struct Slot {
   DnnlLayout layout;
-  int input = -1;               // the graph's input that it is: memory of the caller
-  int alias_of = -1;         // the slot whose memory it is, seen in another shape
-  std::int64_t shift = 0;    // where in that memory, in bytes
-  std::int64_t offset = -1;  // in the arena
+  int input = -1;             // the graph's input that it is: memory of the caller
+  int alias_of = -1;          // the slot whose memory it is, seen in another shape
+  std::int64_t shift = 0;     // where in that memory, in bytes
+  std::int64_t offset = -1;   // in the arena
   int first = -1, last = -1;  // the steps that write it first and read it last
 };
 

@@ -91,8 +91,15 @@ TEST(EngineInteger, ConvGivesThePlainCodesUnderEveryRule) {
   for (const Geometry& geometry : geometries())
     for (const char* rule : {"mlas", "mlas_plain", "affine", "away", "tflite", "half_up", "float"})
       for (const bool relu : {false, true}) {
-        const ConvCase one{geometry, "uint8 affine tensor", "int8 symmetric channel:0", "uint8 affine tensor", rule, 120,
-                           0, relu ? 0 : 100, relu};
+        const ConvCase one{geometry,
+                           "uint8 affine tensor",
+                           "int8 symmetric channel:0",
+                           "uint8 affine tensor",
+                           rule,
+                           120,
+                           0,
+                           relu ? 0 : 100,
+                           relu};
         expect_equal_codes(*conv_layer(one), std::string(geometry.name) + ", " + rule);
       }
 }
@@ -124,8 +131,7 @@ TEST(EngineInteger, GemmAndMatMulGiveThePlainCodes) {
       layer.operand(random_codes(transposed ? Ints{30, 70} : Ints{70, 30}, w.scheme), w, true);
       layer.params(y);
       layer.inputs.push_back(&layer.constant(at::randint(-5000, 5000, {30}, at::kInt)));
-      layer.node("quench.QGemm",
-                 {{"transB", std::int64_t{transposed}}, {"requantize", std::string(rule)}});
+      layer.node("quench.QGemm", {{"transB", std::int64_t{transposed}}, {"requantize", std::string(rule)}});
       expect_equal_codes(layer, std::string("Gemm, ") + rule);
     }
   const QType x = type_of("int8 affine tensor", 0.02F, -7), y = type_of("uint8 affine tensor", 0.2F, 120);
@@ -144,7 +150,8 @@ TEST(EngineInteger, PairsGiveThePlainCodesUnderEveryRule) {
     for (const char* rule : {"mlas", "mlas_plain", "affine", "away", "tflite", "half_up", "float"})
       for (const bool is_signed : {false, true}) {
         const QType a = type_of("uint8 affine tensor", 0.021F, 13);
-        const QType b = is_signed ? type_of("int8 affine tensor", 0.013F, -9) : type_of("uint8 affine tensor", 0.03F, 99);
+        const QType b =
+            is_signed ? type_of("int8 affine tensor", 0.013F, -9) : type_of("uint8 affine tensor", 0.03F, 99);
         const QType y = is_signed ? type_of("int8 affine tensor", 0.04F, 3) : type_of("uint8 affine tensor", 0.04F, 88);
         OneLayer layer;
         layer.operand(random_codes({2, 19, 6, 5}, a.scheme), a);
@@ -194,7 +201,8 @@ TEST(EngineInteger, QuantizesAndDequantizes) {
       layer.graph.add_output(codes.output());
       layer.graph.add_output(back.output());
       infer_shapes(layer.graph);
-      const std::vector<RtValue> expected = Executor(layer.graph).run(layer.fed), found = Engine(layer.graph).run(layer.fed);
+      const std::vector<RtValue> expected = Executor(layer.graph).run(layer.fed),
+                                 found = Engine(layer.graph).run(layer.fed);
       EXPECT_TRUE(at::equal(found[0].tensor(), expected[0].tensor())) << by;
       EXPECT_TRUE(at::equal(found[1].tensor(), expected[1].tensor())) << by;
     }

@@ -53,12 +53,11 @@ bool build_conv(Builder& builder, const Node& node) {
   const auto direct = dnnl::algorithm::convolution_direct;
   const dnnl::primitive_attr attributes = attributes_with(code_post_ops(*product, rank));
   const Conv::primitive_desc description =
-      product->fits_float
-          ? Conv::primitive_desc(onednn_cpu(), forward, direct, builder.layout(x), w,
-                                 plain_layout({w_sizes[0]}, Type::f32), y, window.strides, window.dilations,
-                                 window.begin, window.end, attributes)
-          : Conv::primitive_desc(onednn_cpu(), forward, direct, builder.layout(x), w, y, window.strides,
-                                 window.dilations, window.begin, window.end, attributes);
+      product->fits_float ? Conv::primitive_desc(onednn_cpu(), forward, direct, builder.layout(x), w,
+                                                 plain_layout({w_sizes[0]}, Type::f32), y, window.strides,
+                                                 window.dilations, window.begin, window.end, attributes)
+                          : Conv::primitive_desc(onednn_cpu(), forward, direct, builder.layout(x), w, y, window.strides,
+                                                 window.dilations, window.begin, window.end, attributes);
   PrimitiveCall call{{{DNNL_ARG_SRC, x}}, builder.add_slot(y), {}};
   call.constants.emplace_back(DNNL_ARG_WEIGHTS,
                               builder.weights().get(node.name() + ".weight", description.weights_desc(),

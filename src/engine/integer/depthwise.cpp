@@ -17,8 +17,8 @@ struct Image {
 
 class DepthwiseStep : public Task {
  public:
-  DepthwiseStep(const IntegerForm& form, const ByteProduct& product, const DnnlWindow& window, const Image& image, int x,
-                int y)
+  DepthwiseStep(const IntegerForm& form, const ByteProduct& product, const DnnlWindow& window, const Image& image,
+                int x, int y)
       : image_(image),
         top_(window.begin[0]),
         x_(x),
@@ -29,10 +29,17 @@ class DepthwiseStep : public Task {
     pack_depthwise(image.channels, product.weight.const_data_ptr<std::int8_t>(), weights_.data());
     const bool is_signed = form.in[0].scheme.is_signed();
     if (is_signed) take_back_shift(product.weight);
-    row_ = {{nullptr, nullptr, nullptr}, image.channels, image.width, image.out_width, window.strides[0],
-            window.begin[1],
-            static_cast<std::uint8_t>(form.in[0].params.zero_point[0]), is_signed, weights_.data(),
-            {bias_.data(), multiplier_.data(), product.y.zero_point, product.y.low, product.y.high, product.zero_first}};
+    row_ = {
+        {nullptr, nullptr, nullptr},
+        image.channels,
+        image.width,
+        image.out_width,
+        window.strides[0],
+        window.begin[1],
+        static_cast<std::uint8_t>(form.in[0].params.zero_point[0]),
+        is_signed,
+        weights_.data(),
+        {bias_.data(), multiplier_.data(), product.y.zero_point, product.y.low, product.y.high, product.zero_first}};
   }
 
   void run(Frame& frame) const override {

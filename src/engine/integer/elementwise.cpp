@@ -30,7 +30,8 @@ at::Tensor all_bytes(const QScheme& scheme) {
 
 class AddStep : public Task {
  public:
-  AddStep(const ByteSum& sum, std::int64_t count, int a, int b, int y) : sum_(sum), count_(count), a_(a), b_(b), y_(y) {}
+  AddStep(const ByteSum& sum, std::int64_t count, int a, int b, int y)
+      : sum_(sum), count_(count), a_(a), b_(b), y_(y) {}
   void run(Frame& frame) const override {
     in_parallel(count_, kGrain, [&](std::int64_t first, std::int64_t last) {
       byte_loops().add(sum_, last - first, frame.as<const std::uint8_t>(a_) + first,
@@ -62,8 +63,7 @@ class PairTableStep : public Task {
     const at::Tensor right = all_bytes(form.in[1].scheme).reshape({1, 256}).expand({256, 256});
     const at::Tensor none;
     const at::Tensor all = compute_on_codes(
-        float_op(node),
-        {node, {{left, form.in[0]}, {right, form.in[1]}}, none, {form.y, form.arithmetic, form.clip}});
+        float_op(node), {node, {{left, form.in[0]}, {right, form.in[1]}}, none, {form.y, form.arithmetic, form.clip}});
     const at::Tensor bytes = all.to(at::kInt).bitwise_and(0xFF).to(at::kByte).contiguous();
     table_.assign(bytes.const_data_ptr<std::uint8_t>(), bytes.const_data_ptr<std::uint8_t>() + bytes.numel());
   }
@@ -89,10 +89,10 @@ bool build_pair(Builder& builder, const Node& node) {
   const int a = builder.input(first), given = builder.input(second);
   if (a < 0 || given < 0 || builder.layout(a).get_dims() != builder.layout(given).get_dims()) return false;
   const DnnlLayout from = builder.layout(a);
-  const int b = builder.input_as(
-      given, DnnlLayout(from.get_dims(), builder.layout(given).get_data_type(), strides_of(from)));
-  const int y = builder.add_slot(
-      DnnlLayout(from.get_dims(), form.y.scheme.is_signed() ? Type::s8 : Type::u8, strides_of(from)));
+  const int b =
+      builder.input_as(given, DnnlLayout(from.get_dims(), builder.layout(given).get_data_type(), strides_of(from)));
+  const int y =
+      builder.add_slot(DnnlLayout(from.get_dims(), form.y.scheme.is_signed() ? Type::s8 : Type::u8, strides_of(from)));
   const std::int64_t count = elements(from);
   if (node.op() == "quench.QAdd" && form.arithmetic.rule == Requantize::kMlas) {
     builder.add_step(std::make_unique<AddStep>(mlas_sum(form), count, a, b, y), node, "own add", {a, b}, {y});
@@ -131,11 +131,10 @@ bool build_table(Builder& builder, const Node& node) {
   const int x = builder.input(*node.input(0));
   if (x < 0 || !is_byte(form.in[0]) || !is_byte(form.y) || !node.input(1)->is_constant()) return false;
   const DnnlLayout from = builder.layout(x);
-  const int y = builder.add_slot(
-      DnnlLayout(from.get_dims(), form.y.scheme.is_signed() ? Type::s8 : Type::u8, strides_of(from)));
-  builder.add_step(
-      std::make_unique<TableStep>(node.input(1)->tensor(), form.in[0].scheme, elements(from), x, y), node, "own table",
-      {x}, {y});
+  const int y =
+      builder.add_slot(DnnlLayout(from.get_dims(), form.y.scheme.is_signed() ? Type::s8 : Type::u8, strides_of(from)));
+  builder.add_step(std::make_unique<TableStep>(node.input(1)->tensor(), form.in[0].scheme, elements(from), x, y), node,
+                   "own table", {x}, {y});
   builder.define(node.output(), y);
   return true;
 }

@@ -42,7 +42,8 @@ bool add_product(Builder& builder, const Node& node, const IntegerForm& form, in
   const int sums = call.output;
   add_primitive(builder, node, description, MatMul(description), std::move(call));
   const int codes = finish_codes(builder, node, form, *product, sums);
-  builder.define(node.output(), builder.add_alias(codes, plain_layout(*y_sizes, product->y_signed ? Type::s8 : Type::u8)));
+  builder.define(node.output(),
+                 builder.add_alias(codes, plain_layout(*y_sizes, product->y_signed ? Type::s8 : Type::u8)));
   return true;
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 // Rows of pixels: [items, outer rows, width, channels]; the outer spatial dims are walked as one.
 struct Padding {
-  Sizes in, begin;   // [N, C, spatial...]; by spatial dim
+  Sizes in, begin;  // [N, C, spatial...]; by spatial dim
   Sizes out;
   std::uint8_t code;
 };
@@ -73,8 +73,8 @@ int add_padding(Builder& builder, const Node& node, int x, const DnnlWindow& win
   Sizes out = in;
   for (std::size_t d = 2; d < in.size(); ++d) out[d] += window.begin[d - 2] + window.end[d - 2];
   const int y = builder.add_slot(channels_last_layout(out, builder.layout(x).get_data_type()));
-  builder.add_step(std::make_unique<PadStep>(Padding{in, window.begin, out, static_cast<std::uint8_t>(code)}, x, y), node,
-                   "own padding", {x}, {y});
+  builder.add_step(std::make_unique<PadStep>(Padding{in, window.begin, out, static_cast<std::uint8_t>(code)}, x, y),
+                   node, "own padding", {x}, {y});
   return y;
 }
 

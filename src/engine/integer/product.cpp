@@ -55,7 +55,7 @@ class RequantizeStep : public Task {
         has_loop_(product.has_loop),
         bias_(padded(product.bias, product.bias.size())),
         multiplier_(padded(product.multiplier, product.bias.size())),
-        result_{bias_.data(),      multiplier_.data(), product.y.zero_point,
+        result_{bias_.data(),  multiplier_.data(), product.y.zero_point,
                 product.y.low, product.y.high,     product.zero_first},
         plain_(form.arithmetic, {form.in[0].params.scale[0], form.in[1].params.scale, 1}, product.y) {}
 
@@ -159,8 +159,8 @@ int finish_codes(Builder& builder, const Node& node, const IntegerForm& form, co
   std::int64_t rows = 1;
   for (const std::int64_t size : sizes) rows *= size;
   rows /= static_cast<std::int64_t>(product.bias.size());
-  builder.add_step(std::make_unique<RequantizeStep>(form, product, rows, sums, codes), node, "own requantization", {sums},
-                   {codes});
+  builder.add_step(std::make_unique<RequantizeStep>(form, product, rows, sums, codes), node, "own requantization",
+                   {sums}, {codes});
   return codes;
 }
 

@@ -1,6 +1,7 @@
 // What integer layers that multiply share: the sums that oneDNN forms of raw codes, and how they become codes again.
 //
-//   y = requantize(sum((x - z_x) * (w - z_w)) + b) = requantize(sum(x * w') + b'),   w' = w - z_w,  b' = b - z_x * sum(w')
+//   y = requantize(sum((x - z_x) * (w - z_w)) + b) = requantize(sum(x * w') + b'),   w' = w - z_w,  b' = b - z_x *
+//   sum(w')
 //
 // oneDNN adds a bias and multiplies in float32. That is exact while sum and bias stay below 2^24, which is proved from
 // the weights at hand; then the rules mlas and affine are post-ops of the kernel. For other layers and rules it stores
@@ -18,14 +19,14 @@
 namespace quench {
 
 struct ByteProduct {
-  at::Tensor weight;                     // int8, without zero points; the output channels in axis 0
-  std::vector<std::int32_t> bias;        // b', one per output channel
-  std::vector<float> multiplier;         // of mlas and affine, one per output channel
+  at::Tensor weight;               // int8, without zero points; the output channels in axis 0
+  std::vector<std::int32_t> bias;  // b', one per output channel
+  std::vector<float> multiplier;   // of mlas and affine, one per output channel
   OutputCodes y;
   bool y_signed = false;
-  bool fits_float = false;               // no sum needs more than 24 bits, and the rule is mlas or affine
-  bool has_loop = false;                 // the rule is one of byte_loops.h
-  bool zero_first = false;               // the zero point before the rounding
+  bool fits_float = false;  // no sum needs more than 24 bits, and the rule is mlas or affine
+  bool has_loop = false;    // the rule is one of byte_loops.h
+  bool zero_first = false;  // the zero point before the rounding
 };
 
 // Codes that lie in bytes: what the loops and oneDNN take.

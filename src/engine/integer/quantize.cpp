@@ -47,8 +47,8 @@ class QuantizeImageStep : public Task {
       for (std::int64_t at = first; at < last; ++at) {
         const std::int64_t item = at / pieces, begin = at % pieces * kPiece, count = std::min(kPiece, pixels - begin);
         for (std::int64_t c = 0; c < channels; ++c) {
-          byte_loops().quantize(quantizer_, count,
-                                frame.as<const float>(x_) + (item * channels + c) * pixels + begin, codes);
+          byte_loops().quantize(quantizer_, count, frame.as<const float>(x_) + (item * channels + c) * pixels + begin,
+                                codes);
           std::uint8_t* to = frame.as<std::uint8_t>(y_) + (item * pixels + begin) * channels + c;
           for (std::int64_t i = 0; i < count; ++i) to[i * channels] = codes[i];
         }
@@ -75,8 +75,9 @@ bool build_quantize(Builder& builder, const Node& node) {
   int y = -1;
   if (sizes.size() == 4 && is_plain(from) && !is_channels_last(from)) {
     y = builder.add_slot(channels_last_layout(sizes, to));
-    builder.add_step(std::make_unique<QuantizeImageStep>(quantizer, Sizes{sizes[0], sizes[1], sizes[2] * sizes[3]}, x, y),
-                     node, "own quantization", {x}, {y});
+    builder.add_step(
+        std::make_unique<QuantizeImageStep>(quantizer, Sizes{sizes[0], sizes[1], sizes[2] * sizes[3]}, x, y), node,
+        "own quantization", {x}, {y});
   } else {
     std::int64_t count = 1;
     for (const std::int64_t size : sizes) count *= size;

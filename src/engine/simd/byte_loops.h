@@ -31,9 +31,9 @@ struct ByteSum {
 struct DepthwiseRow {
   const std::uint8_t* rows[3];  // input rows; null: all padding
   std::int64_t channels, input_width, output_width;
-  std::int64_t stride, left;    // pixels of padding before the row
-  std::uint8_t padding;         // the code of zero
-  bool is_signed;               // codes of the input
+  std::int64_t stride, left;  // pixels of padding before the row
+  std::uint8_t padding;       // the code of zero
+  bool is_signed;             // codes of the input
   const std::int8_t* weights;
   ByteResult result;
 };

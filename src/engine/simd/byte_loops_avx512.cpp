@@ -102,8 +102,7 @@ void sum_pixels(std::int64_t rows, std::int64_t channels, const std::uint8_t* co
   }
 }
 
-void sum_rows(std::int64_t rows, std::int64_t channels, bool is_signed, const std::uint8_t* codes,
-              std::int32_t* sums) {
+void sum_rows(std::int64_t rows, std::int64_t channels, bool is_signed, const std::uint8_t* codes, std::int32_t* sums) {
   (is_signed ? sum_pixels<true> : sum_pixels<false>)(rows, channels, codes, sums);
 }
 
@@ -117,8 +116,8 @@ __attribute__((always_inline)) inline Column interleave(__m512i r0, __m512i r1, 
   const __m512i zero = _mm512_setzero_si512();
   const __m512i low01 = _mm512_unpacklo_epi8(r0, r1), high01 = _mm512_unpackhi_epi8(r0, r1);
   const __m512i low2 = _mm512_unpacklo_epi8(r2, zero), high2 = _mm512_unpackhi_epi8(r2, zero);
-  return {{_mm512_unpacklo_epi16(low01, low2), _mm512_unpackhi_epi16(low01, low2),
-           _mm512_unpacklo_epi16(high01, high2), _mm512_unpackhi_epi16(high01, high2)}};
+  return {{_mm512_unpacklo_epi16(low01, low2), _mm512_unpackhi_epi16(low01, low2), _mm512_unpacklo_epi16(high01, high2),
+           _mm512_unpackhi_epi16(high01, high2)}};
 }
 
 struct Block {
@@ -131,8 +130,7 @@ struct Block {
     __m512i rows[3];
     for (int k = 0; k < 3; ++k) {
       const bool inside = row.rows[k] && x >= 0 && x < row.input_width;
-      rows[k] = inside ? _mm512_xor_si512(
-                             _mm512_maskz_loadu_epi8(mask, row.rows[k] + x * row.channels + channel), flip)
+      rows[k] = inside ? _mm512_xor_si512(_mm512_maskz_loadu_epi8(mask, row.rows[k] + x * row.channels + channel), flip)
                        : padding;
     }
     return interleave(rows[0], rows[1], rows[2]);

@@ -37,7 +37,7 @@ std::optional<Eltwise> eltwise_of(const Node& node) {
                    static_cast<float>(node.get_float("beta", 0.5))};
   if (op == "Gelu")
     return Eltwise{node.get_string("approximate", "none") == "tanh" ? algorithm::eltwise_gelu_tanh
-                                                                     : algorithm::eltwise_gelu_erf};
+                                                                    : algorithm::eltwise_gelu_erf};
   if (op == "Clip") {
     const Clamp clamp = clamp_of(node);
     if (!clamp.known) return std::nullopt;

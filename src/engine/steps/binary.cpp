@@ -33,9 +33,8 @@ bool build_binary(Builder& builder, const Node& node) {
   if (b.is_constant()) {
     const Sizes sizes = with_rank(b.tensor().sizes().vec(), y_sizes->size());
     second = plain_layout(sizes, Type::f32);
-    call.constants.emplace_back(DNNL_ARG_SRC_1, builder.weights().get(b.name(), second, [&] {
-      return b.tensor().reshape(sizes);
-    }));
+    call.constants.emplace_back(DNNL_ARG_SRC_1,
+                                builder.weights().get(b.name(), second, [&] { return b.tensor().reshape(sizes); }));
   } else {
     int other = builder.input(b);
     if (other < 0 || builder.layout(other).get_dims().size() != y_sizes->size()) return false;

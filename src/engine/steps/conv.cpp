@@ -64,10 +64,10 @@ Conv::primitive_desc describe(const ConvShape& shape, const dnnl::primitive_attr
   const auto forward = dnnl::prop_kind::forward_inference;
   const auto direct = dnnl::algorithm::convolution_direct;
   if (shape.bias.is_zero())
-    return {onednn_cpu(), forward,     direct,  shape.x, shape.w, shape.y,
+    return {onednn_cpu(), forward,     direct,  shape.x, shape.w,   shape.y,
             w.strides,    w.dilations, w.begin, w.end,   attributes};
-  return {onednn_cpu(), forward,     direct,  shape.x, shape.w, shape.bias, shape.y,
-          w.strides,    w.dilations, w.begin, w.end,   attributes};
+  return {onednn_cpu(), forward,   direct,      shape.x, shape.w, shape.bias,
+          shape.y,      w.strides, w.dilations, w.begin, w.end,   attributes};
 }
 
 void append(dnnl::post_ops& ops, const Eltwise& function) {
@@ -107,9 +107,9 @@ bool build_conv(Builder& builder, const Node& node) {
 
   call.reads.emplace_back(DNNL_ARG_SRC, builder.input_as(x, description.src_desc()));
   call.output = builder.add_slot(description.dst_desc());
-  call.constants.emplace_back(DNNL_ARG_WEIGHTS,
-                              builder.weights().get(weight->name(), description.weights_desc(),
-                                                    [&] { return weight->tensor().reshape(packed); }));
+  call.constants.emplace_back(DNNL_ARG_WEIGHTS, builder.weights().get(weight->name(), description.weights_desc(), [&] {
+    return weight->tensor().reshape(packed);
+  }));
   if (bias)
     call.constants.emplace_back(DNNL_ARG_BIAS, builder.weights().get(bias->name(), description.bias_desc(),
                                                                      [&] { return bias->tensor().reshape(-1); }));

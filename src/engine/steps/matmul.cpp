@@ -25,10 +25,9 @@ bool add_product(Builder& builder, const Node& node, int x, const Value& weight,
       bias ? MatMul::primitive_desc(onednn_cpu(), from, any, plain_layout(b_sizes, Type::f32), to, attributes_with())
            : MatMul::primitive_desc(onednn_cpu(), from, any, to, attributes_with());
   PrimitiveCall call{{{DNNL_ARG_SRC, builder.plain(x)}}, builder.add_slot(to), {}};
-  call.constants.emplace_back(
-      DNNL_ARG_WEIGHTS, builder.weights().get(weight.name(), description.weights_desc(), [&] {
-        return (transposed ? w.t() : w).contiguous().reshape(w_sizes);
-      }));
+  call.constants.emplace_back(DNNL_ARG_WEIGHTS, builder.weights().get(weight.name(), description.weights_desc(), [&] {
+    return (transposed ? w.t() : w).contiguous().reshape(w_sizes);
+  }));
   if (bias)
     call.constants.emplace_back(DNNL_ARG_BIAS, builder.weights().get(bias->name(), description.bias_desc(),
                                                                      [&] { return bias->tensor().reshape(b_sizes); }));
@@ -39,8 +38,8 @@ bool add_product(Builder& builder, const Node& node, int x, const Value& weight,
 
 bool build_gemm(Builder& builder, const Node& node) {
   const Value *weight = node.input(1), *bias = node.input(2);
-  const bool plain = node.get_int("transA", 0) == 0 && node.get_float("alpha", 1.0) == 1.0 &&
-                     node.get_float("beta", 1.0) == 1.0;
+  const bool plain =
+      node.get_int("transA", 0) == 0 && node.get_float("alpha", 1.0) == 1.0 && node.get_float("beta", 1.0) == 1.0;
   const bool fits = weight->is_constant() && weight->dtype() == DType::kFloat && weight->tensor().dim() == 2 &&
                     (!bias || (bias->is_constant() && bias->tensor().numel() == node.output().dims().back().number()));
   const auto y = sizes_of(node.output().dims());

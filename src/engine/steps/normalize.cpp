@@ -19,9 +19,9 @@ bool build_softmax(Builder& builder, const Node& node) {
   const auto rank = static_cast<std::int64_t>(builder.layout(x).get_dims().size());
   std::int64_t axis = node.get_int("axis", -1);
   if (axis < 0) axis += rank;
-  const dnnl::softmax_forward::primitive_desc description(
-      onednn_cpu(), dnnl::prop_kind::forward_inference, dnnl::algorithm::softmax_accurate, builder.layout(x),
-      builder.layout(x), static_cast<int>(axis), attributes_with());
+  const dnnl::softmax_forward::primitive_desc description(onednn_cpu(), dnnl::prop_kind::forward_inference,
+                                                          dnnl::algorithm::softmax_accurate, builder.layout(x),
+                                                          builder.layout(x), static_cast<int>(axis), attributes_with());
   const int y = builder.add_slot(builder.layout(x));
   add_primitive(builder, node, description, dnnl::softmax_forward(description), {{{DNNL_ARG_SRC, x}}, y, {}});
   builder.define(node.output(), y);

@@ -13,7 +13,7 @@ bool add_pool(Builder& builder, const Node& node, dnnl::algorithm algorithm, con
   const DnnlLayout& from = builder.layout(x);
   const bool codes = from.get_data_type() != Type::f32;
   const DnnlLayout to = codes ? channels_last_layout(*sizes, from.get_data_type())
-                          : DnnlLayout(*sizes, from.get_data_type(), dnnl::memory::format_tag::any);
+                              : DnnlLayout(*sizes, from.get_data_type(), dnnl::memory::format_tag::any);
   const Pool::primitive_desc description(onednn_cpu(), dnnl::prop_kind::forward_inference, algorithm, from, to,
                                          window.strides, window.kernel, window.dilations, window.begin, window.end,
                                          attributes_with());

@@ -42,7 +42,8 @@ bool build_transpose(Builder& builder, const Node& node) {
 }
 
 std::int64_t element_bytes(const DnnlLayout& layout) {
-  return layout.get_data_type() == dnnl::memory::data_type::f32 || layout.get_data_type() == dnnl::memory::data_type::s32
+  return layout.get_data_type() == dnnl::memory::data_type::f32 ||
+                 layout.get_data_type() == dnnl::memory::data_type::s32
              ? 4
              : 1;
 }
@@ -77,14 +78,16 @@ bool build_slice(Builder& builder, const Node& node) {
     shift += std::clamp<std::int64_t>(start, 0, all[axis]) * strides[axis];
     strides[axis] *= step;
   }
-  const int view = builder.add_alias(from, DnnlLayout(*sizes, whole.get_data_type(), strides), shift * element_bytes(whole));
+  const int view =
+      builder.add_alias(from, DnnlLayout(*sizes, whole.get_data_type(), strides), shift * element_bytes(whole));
   builder.define(node.output(), builder.input_as(view, dense_like(*sizes, whole)));
   return true;
 }
 
 class FillStep : public Task {
  public:
-  FillStep(std::int64_t count, std::int64_t bytes, const void* value, int slot) : count_(count), bytes_(bytes), slot_(slot) {
+  FillStep(std::int64_t count, std::int64_t bytes, const void* value, int slot)
+      : count_(count), bytes_(bytes), slot_(slot) {
     std::memcpy(&value_, value, static_cast<std::size_t>(bytes));
   }
   void run(Frame& frame) const override {
@@ -117,10 +120,11 @@ bool build_pad(Builder& builder, const Node& node) {
   }
   const std::uint32_t zero = 0;
   const int y = builder.add_slot(whole);
-  builder.add_step(std::make_unique<FillStep>(count, element_bytes(whole), value ? value->tensor().const_data_ptr() : &zero, y),
-                   node, "own filling", {}, {y});
-  const int middle = builder.add_alias(y, DnnlLayout(part.get_dims(), part.get_data_type(), strides),
-                                       shift * element_bytes(whole));
+  builder.add_step(
+      std::make_unique<FillStep>(count, element_bytes(whole), value ? value->tensor().const_data_ptr() : &zero, y),
+      node, "own filling", {}, {y});
+  const int middle =
+      builder.add_alias(y, DnnlLayout(part.get_dims(), part.get_data_type(), strides), shift * element_bytes(whole));
   const dnnl::reorder::primitive_desc description(onednn_cpu(), part, onednn_cpu(), builder.layout(middle),
                                                   attributes_with());
   add_primitive(builder, node, description, dnnl::reorder(description), {{{DNNL_ARG_FROM, from}}, middle, {}});
