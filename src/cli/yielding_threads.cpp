@@ -1,8 +1,9 @@
 // Threads that wait at a barrier spin for milliseconds before libgomp lets them sleep: on a busy machine, where a
 // partner may have lost its processor, most of the time goes into such spinning (docs/results.md). Without any spinning
 // a network on one image takes twice as long and more, since its layers are shorter than a sleep. So threads spin for
-// some 50 microseconds. libgomp reads how long from the environment when it is loaded, before main. So the program restarts itself once with the variable set,
-// before any library of its own has been initialised, unless the user has set one.
+// some 50 microseconds. libgomp reads how long from the environment when it is loaded, before main. So the program
+// restarts itself once with the variable set, before any library of its own has been initialised, unless the user has
+// set one.
 #include <unistd.h>
 
 #include <cstring>

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "engine/batch.h"
-#include "engine/builder.h"
+#include "engine/compiled.h"
 #include "graph/border.h"
 #include "graph/input_check.h"
 #include "kernels/parallel.h"
@@ -19,6 +19,7 @@ namespace {
 // What a thread keeps in its own cache: the activations of one part should fit it.
 constexpr std::int64_t kCacheBytes = std::int64_t{2} << 20;
 constexpr std::int64_t kLargestPart = 16;
+constexpr std::size_t kMostShapes = 16;  // that are kept compiled
 
 std::vector<Dims> dims_of_inputs(const std::vector<RtValue>& inputs) {
   std::vector<Dims> result;
@@ -27,28 +28,6 @@ std::vector<Dims> dims_of_inputs(const std::vector<RtValue>& inputs) {
 }
 
 RtValue on_cpu_in_order(const RtValue& input) { return {input.tensor().to(at::kCPU).contiguous(), input.dtype()}; }
-
-// One shape of the inputs, compiled for a number of threads, with a frame for each caller.
-struct Compiled {
-  Graph graph;
-  TaskList program;
-  std::vector<std::unique_ptr<Frame>> frames;
-  std::vector<std::vector<double>> seconds;  // by frame and step
-
-  Compiled(const Graph& of, const std::vector<Dims>& inputs, int threads, PackedWeights& weights)
-      : graph(with_input_dims(of, inputs)) {
-    const ThreadLimit limit(threads);
-    program = Builder(graph, weights).build();
-  }
-
-  Frame& frame(std::size_t number) {
-    while (frames.size() <= number) {
-      frames.push_back(std::make_unique<Frame>(program, graph));
-      seconds.emplace_back(program.steps.size(), 0.0);
-    }
-    return *frames[number];
-  }
-};
 
 }  // namespace
 
@@ -83,6 +62,11 @@ struct Engine::State {
     const auto bytes = std::max<std::int64_t>(static_cast<std::int64_t>(compile(one, 1).program.arena_bytes), 1);
     const std::int64_t wanted = std::max({std::int64_t{1}, kCacheBytes / bytes, weights.bytes() / (2 * bytes)});
     return static_cast<int>(std::min<std::int64_t>({wanted, share, kLargestPart}));
+  }
+
+  void forget() {
+    compiled.clear();
+    last = nullptr;
   }
 
   std::vector<double>* timer(Compiled& of, std::size_t frame) { return options.measure ? &of.seconds[frame] : nullptr; }
@@ -160,6 +144,7 @@ std::vector<RtValue> Engine::run(const std::vector<RtValue>& inputs) {
   const bool one_batch = std::all_of(given.begin(), given.end(), [&](const RtValue& input) {
     return input.tensor().dim() > 0 && input.tensor().size(0) == batch;
   });
+  if (state_->compiled.size() > kMostShapes) state_->forget();
   if (state_->per_item && one_batch && batch >= state_->threads()) return state_->run_in_parts(given, batch);
   return state_->run_whole(given);
 }

@@ -29,7 +29,7 @@ bool build_conv(Builder& builder, const Node& node) {
   if (x < 0 || !x_sizes || !y_sizes) return false;
   const std::optional<ByteProduct> product = byte_product(node, form, 0);
   if (!product) return false;
-  const Sizes w_sizes = product->weight.sizes().vec(), kernel(w_sizes.begin() + 2, w_sizes.end());
+  const Sizes w_sizes = product->sizes, kernel(w_sizes.begin() + 2, w_sizes.end());
   DnnlWindow window = dnnl_window(node, kernel, *x_sizes, *y_sizes);
   x = builder.input_as(x, channels_last_layout(*x_sizes, builder.layout(x).get_data_type()));
   const std::int64_t groups = node.get_int("group", 1);
@@ -61,7 +61,7 @@ bool build_conv(Builder& builder, const Node& node) {
   PrimitiveCall call{{{DNNL_ARG_SRC, x}}, builder.add_slot(y), {}};
   call.constants.emplace_back(DNNL_ARG_WEIGHTS,
                               builder.weights().get(node.name() + ".weight", description.weights_desc(),
-                                                    [&] { return product->weight.reshape(packed); }));
+                                                    [&] { return weight_tensor(*product).reshape(packed); }));
   if (product->fits_float)
     call.constants.emplace_back(DNNL_ARG_BIAS, builder.weights().get(node.name() + ".bias", description.bias_desc(),
                                                                      [&] { return bias_tensor(*product); }));

@@ -1,7 +1,5 @@
 #include "engine/integer/depthwise.h"
 
-#include <ATen/ATen.h>
-
 #include "engine/simd/byte_loops.h"
 #include "kernels/parallel.h"
 
@@ -26,9 +24,9 @@ class DepthwiseStep : public Task {
         weights_(static_cast<std::size_t>(packed_depthwise_bytes(image.channels))),
         bias_(padded(product.bias, product.bias.size())),
         multiplier_(padded(product.multiplier, product.bias.size())) {
-    pack_depthwise(image.channels, product.weight.const_data_ptr<std::int8_t>(), weights_.data());
+    pack_depthwise(image.channels, product.weight.data(), weights_.data());
     const bool is_signed = form.in[0].scheme.is_signed();
-    if (is_signed) take_back_shift(product.weight);
+    if (is_signed) take_back_shift(product.weight.data());
     row_ = {
         {nullptr, nullptr, nullptr},
         image.channels,
@@ -60,8 +58,7 @@ class DepthwiseStep : public Task {
 
  private:
   // The loop multiplies code + 128.
-  void take_back_shift(const at::Tensor& weight) {
-    const auto* w = weight.const_data_ptr<std::int8_t>();
+  void take_back_shift(const std::int8_t* w) {
     for (std::int64_t c = 0; c < image_.channels; ++c)
       for (std::int64_t k = 0; k < 9; ++k) bias_[static_cast<std::size_t>(c)] -= kSignShift * w[c * 9 + k];
   }
@@ -78,7 +75,7 @@ class DepthwiseStep : public Task {
 }  // namespace
 
 bool fits_depthwise(const ByteProduct& product, const DnnlWindow& window, std::int64_t groups) {
-  const Sizes sizes = product.weight.sizes().vec();
+  const Sizes& sizes = product.sizes;
   return product.has_loop && sizes.size() == 4 && sizes[0] == groups && sizes[1] == 1 && groups > 1 &&
          window.kernel == Sizes{3, 3} && window.dilations == Sizes{0, 0} && window.strides[0] == window.strides[1] &&
          window.strides[0] <= 2;

@@ -14,9 +14,9 @@ bool add_product(Builder& builder, const Node& node, const IntegerForm& form, in
   const auto y_sizes = sizes_of(node.output().dims());
   const int given = builder.input(*node.input(0));
   const std::optional<ByteProduct> product = given >= 0 && y_sizes ? byte_product(node, form, axis) : std::nullopt;
-  if (!product || product->weight.dim() != 2) return false;
+  if (!product || product->sizes.size() != 2) return false;
   const int plain = builder.plain(given);
-  const std::int64_t channels = product->weight.size(0), depth = product->weight.size(1);
+  const std::int64_t channels = product->sizes[0], depth = product->sizes[1];
   std::int64_t rows = 1;
   for (const std::int64_t size : *y_sizes) rows *= size;
   rows /= channels;
@@ -32,7 +32,7 @@ bool add_product(Builder& builder, const Node& node, const IntegerForm& form, in
   PrimitiveCall call{{{DNNL_ARG_SRC, x}}, builder.add_slot(y), {}};
   call.constants.emplace_back(DNNL_ARG_WEIGHTS,
                               builder.weights().get(node.name() + ".weight", description.weights_desc(),
-                                                    [&] { return product->weight.t().contiguous(); }));
+                                                    [&] { return weight_tensor(*product).t().contiguous(); }));
   if (product->fits_float)
     call.constants.emplace_back(
         DNNL_ARG_BIAS, builder.weights().get(node.name() + ".bias", description.bias_desc(), [&] {

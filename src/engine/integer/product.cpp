@@ -85,6 +85,12 @@ class RequantizeStep : public Task {
 
 }  // namespace
 
+at::Tensor weight_tensor(const ByteProduct& product) {
+  at::Tensor weight = at::empty(product.sizes, at::kChar);
+  std::copy(product.weight.begin(), product.weight.end(), weight.mutable_data_ptr<std::int8_t>());
+  return weight;
+}
+
 bool is_byte(const QType& type) { return type.scheme.is_int() && type.scheme.bits() <= 8; }
 
 std::optional<ByteProduct> byte_product(const Node& node, const IntegerForm& form, int axis) {
@@ -92,8 +98,10 @@ std::optional<ByteProduct> byte_product(const Node& node, const IntegerForm& for
   const bool bytes = is_byte(form.in[0]) && is_byte(form.in[1]) && is_byte(form.y) && form.in[0].scheme.per_tensor();
   if (!has_byte_loops() || !bytes || !weight.is_constant()) return std::nullopt;
   ByteProduct product;
-  product.weight = centred_weight(weight.tensor(), form.in[1], axis);
-  if (!product.weight.defined()) return std::nullopt;
+  const at::Tensor centred = centred_weight(weight.tensor(), form.in[1], axis);
+  if (!centred.defined()) return std::nullopt;
+  product.weight.assign(centred.const_data_ptr<std::int8_t>(), centred.const_data_ptr<std::int8_t>() + centred.numel());
+  product.sizes = centred.sizes().vec();
   product.y = output_codes(form.y, form.arithmetic, form.clip);
   product.y_signed = form.y.scheme.is_signed();
   product.multiplier = multipliers(form, product.y.scale);
@@ -102,12 +110,12 @@ std::optional<ByteProduct> byte_product(const Node& node, const IntegerForm& for
   product.has_loop = is_mlas(rule) || product.zero_first;
   product.fits_float = product.has_loop;
 
-  const std::int64_t channels = product.weight.size(0), each = product.weight.numel() / channels;
+  const std::int64_t channels = product.sizes[0], each = centred.numel() / channels;
   at::Tensor bias = at::zeros({channels}, at::kInt);
   if (form.bias_slot >= 0) bias = node.input(form.bias_slot)->tensor().cpu().to(at::kInt).contiguous();
   const std::int32_t x_zero = form.in[0].params.zero_point[0];
   for (std::int64_t c = 0; c < channels; ++c) {
-    const Reach reach = reach_of(product.weight.const_data_ptr<std::int8_t>() + c * each, each, form.in[0].scheme);
+    const Reach reach = reach_of(product.weight.data() + c * each, each, form.in[0].scheme);
     const std::int64_t folded = std::int64_t{bias.const_data_ptr<std::int32_t>()[c]} - x_zero * reach.total;
     const std::int64_t far = std::max(std::abs(reach.low), std::abs(reach.high));
     if (far > kLargest || far + std::abs(folded) > kLargest) return std::nullopt;

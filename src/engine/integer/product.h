@@ -8,8 +8,6 @@
 // the int32 sums, and a loop of ours makes codes of them.
 #pragma once
 
-#include <ATen/core/TensorBody.h>
-
 #include <optional>
 #include <vector>
 
@@ -19,15 +17,19 @@
 namespace quench {
 
 struct ByteProduct {
-  at::Tensor weight;               // int8, without zero points; the output channels in axis 0
-  std::vector<std::int32_t> bias;  // b', one per output channel
-  std::vector<float> multiplier;   // of mlas and affine, one per output channel
+  std::vector<std::int8_t> weight;  // without zero points; the output channels outermost
+  Sizes sizes;                      // of the weight
+  std::vector<std::int32_t> bias;   // b', one per output channel
+  std::vector<float> multiplier;    // of mlas and affine, one per output channel
   OutputCodes y;
   bool y_signed = false;
   bool fits_float = false;  // no sum needs more than 24 bits, and the rule is mlas or affine
   bool has_loop = false;    // the rule is one of byte_loops.h
   bool zero_first = false;  // the zero point before the rounding
 };
+
+// The weight as a tensor of its own memory.
+at::Tensor weight_tensor(const ByteProduct& product);
 
 // Codes that lie in bytes: what the loops and oneDNN take.
 bool is_byte(const QType& type);
