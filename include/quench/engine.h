@@ -19,10 +19,19 @@
 
 namespace quench {
 
+// Sees a value as soon as it is computed, in memory that is used again later: to keep it, copy it. With `any_order` its
+// elements may come in another order and rank than the graph's, the batch still first; that saves a copy.
+struct Watch {
+  std::string value;
+  bool any_order = false;
+  std::function<void(const at::Tensor&)> see;
+};
+
 struct EngineOptions {
-  int threads = 0;       // 0: LibTorch's number (quench/process.h)
-  int part = 0;          // items that a thread takes at a time; 0: chosen by memory
-  bool measure = false;  // time each step, for steps()
+  int threads = 0;             // 0: LibTorch's number (quench/process.h)
+  int part = 0;                // items that a thread takes at a time; 0: chosen by memory
+  bool measure = false;        // time each step, for steps()
+  std::vector<Watch> watches = {};  // of outputs of the graph; with any, the batch stays whole: one call per run
 };
 
 // One step of a compiled graph, in order.

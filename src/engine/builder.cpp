@@ -49,7 +49,10 @@ std::int64_t PackedWeights::bytes() const {
   return bytes;
 }
 
-Builder::Builder(const Graph& graph, PackedWeights& weights) : graph_(graph), weights_(weights) {
+Builder::Builder(const Graph& graph, PackedWeights& weights, const std::vector<Watch>& watches)
+    : graph_(graph), weights_(weights) {
+  for (const Watch& watch : watches) watches_[watch.value] = &watch;
+  watching_ = !watches.empty();
   for (const auto& node : graph.nodes())
     if (is_integer_op(*node)) float_kernels_ = false;
 }
@@ -77,8 +80,36 @@ void Builder::add_inputs() {
   }
 }
 
+void Builder::define(const Value& value, int slot) { places_[&value].slot = slot; }
+
+void Builder::add_watch(const Value& value, const Watch& watch) {
+  const Place place = places_.at(&value);
+  if (place.slot < 0) {
+    add_step(std::make_unique<WatchStep>(watch, place, DnnlLayout()), *current_, "watch", {}, {});
+    return;
+  }
+  const DnnlLayout& found = layout(place.slot);
+  const bool as_it_lies = !is_blocked(found) || (watch.any_order && is_dense(found));
+  const int slot = as_it_lies ? place.slot : plain(place.slot);
+  add_step(std::make_unique<WatchStep>(watch, Place{slot, -1}, layout(slot)), *current_, "watch", {slot}, {});
+}
+
 void Builder::add_node(const Node& node) {
   current_ = &node;
+  add_steps(node);
+  // Values of absorbed nodes are made here too: what is defined and was not before.
+  for (auto at = watches_.begin(); at != watches_.end();) {
+    const Value& value = graph_.value(at->first);
+    if (!places_.contains(&value)) {
+      ++at;
+      continue;
+    }
+    add_watch(value, *at->second);
+    at = watches_.erase(at);
+  }
+}
+
+void Builder::add_steps(const Node& node) {
   const EngineOp* op = EngineOpRegistry::instance().find(node.op());
   try {
     if (op && op->build(*this, node)) return;
@@ -191,6 +222,7 @@ void Builder::add_island(const Node& node) {
 }
 
 void Builder::add_outputs() {
+  if (watching_) return;  // outputs are there to be watched
   for (const Value* output : graph_.outputs()) {
     if (output->is_constant()) input(*output);
     Place place = places_.at(output);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/program.h"
+#include "quench/engine.h"
 #include "quench/graph.h"
 #include "quench/registry.h"
 
@@ -34,7 +35,7 @@ class PackedWeights {
 class Builder {
  public:
   // A graph whose types are all inferred for the shapes that will run.
-  Builder(const Graph& graph, PackedWeights& weights);
+  Builder(const Graph& graph, PackedWeights& weights, const std::vector<Watch>& watches = {});
   TaskList build();
 
   // The slot of a value that some step has computed, in whatever layout it has; -1 if it has no such type or shape.
@@ -45,7 +46,7 @@ class Builder {
 
   int add_slot(const DnnlLayout& layout);
   int add_alias(int slot, const DnnlLayout& layout, std::int64_t shift = 0);
-  void define(const Value& value, int slot) { places_[&value].slot = slot; }
+  void define(const Value& value, int slot);
   // `reads` and `writes` keep the slots alive; a scratchpad is both.
   void add_step(std::unique_ptr<Task> step, const Node& node, const std::string& kernel, const std::vector<int>& reads,
                 const std::vector<int>& writes);
@@ -62,12 +63,16 @@ class Builder {
  private:
   void add_inputs();
   void add_node(const Node& node);
+  void add_steps(const Node& node);
   void add_island(const Node& node);
   void add_outputs();
   int import_value(const Value& value, int from);
+  void add_watch(const Value& value, const Watch& watch);
 
   const Graph& graph_;
   PackedWeights& weights_;
+  std::map<std::string, const Watch*> watches_;  // by value; those to come
+  bool watching_ = false;
   TaskList program_;
   const Node* current_ = nullptr;  // whose steps are being added
   bool float_kernels_ = true;

@@ -15,10 +15,11 @@ struct Compiled {
   std::vector<std::unique_ptr<Frame>> frames;
   std::vector<std::vector<double>> seconds;  // by frame and step
 
-  Compiled(const Graph& of, const std::vector<Dims>& inputs, int threads, PackedWeights& weights)
+  Compiled(const Graph& of, const std::vector<Dims>& inputs, int threads, PackedWeights& weights,
+           const std::vector<Watch>& watches)
       : graph(with_input_dims(of, inputs)) {
     const ThreadLimit limit(threads);
-    program = Builder(graph, weights).build();
+    program = Builder(graph, weights, watches).build();
   }
 
   Frame& frame(std::size_t number) {

@@ -42,7 +42,7 @@ struct Engine::State {
   int last_part = 0;
 
   State(const Graph& of, EngineOptions with)
-      : graph(of), options(with), per_item(is_per_item(graph)), executor(graph) {}
+      : graph(of), options(std::move(with)), per_item(options.watches.empty() && is_per_item(graph)), executor(graph) {}
 
   int threads() const { return options.threads > 0 ? options.threads : at::get_num_threads(); }
 
@@ -50,7 +50,7 @@ struct Engine::State {
     std::string key;
     for (const Dims& dims : inputs) key += text_of(dims);
     std::unique_ptr<Compiled>& found = compiled[{key, threads_each}];
-    if (!found) found = std::make_unique<Compiled>(graph, inputs, threads_each, weights);
+    if (!found) found = std::make_unique<Compiled>(graph, inputs, threads_each, weights, options.watches);
     return *found;
   }
 
@@ -122,7 +122,8 @@ std::vector<RtValue> Engine::State::run_in_parts(const std::vector<RtValue>& inp
   return outputs;
 }
 
-Engine::Engine(const Graph& graph, EngineOptions options) : state_(std::make_unique<State>(graph, options)) {}
+Engine::Engine(const Graph& graph, EngineOptions options)
+    : state_(std::make_unique<State>(graph, std::move(options))) {}
 Engine::~Engine() = default;
 
 std::vector<RtValue> Engine::run(const std::vector<RtValue>& inputs) {

@@ -44,6 +44,16 @@ void IslandStep::run(Frame& frame) const {
   }
 }
 
+void WatchStep::run(Frame& frame) const {
+  if (place_.slot < 0) return watch_.see(frame.values[static_cast<std::size_t>(place_.value)].tensor());
+  void* data = frame.data(place_.slot);
+  const Sizes sizes = layout_.get_dims();
+  if (!is_blocked(layout_)) return watch_.see(at::from_blob(data, sizes, strides_of(layout_), scalar_type(layout_)));
+  std::int64_t each = 1;
+  for (std::size_t d = 1; d < sizes.size(); ++d) each *= sizes[d];
+  watch_.see(at::from_blob(data, {sizes[0], each}, scalar_type(layout_)));
+}
+
 void ImportStep::run(Frame& frame) const {
   const at::Tensor tensor = frame.values[static_cast<std::size_t>(value_)].tensor().contiguous();
   std::memcpy(frame.data(slot_), tensor.data_ptr(), tensor.nbytes());

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "engine/program.h"
+#include "quench/engine.h"
 #include "quench/rt_value.h"
 
 namespace quench {
@@ -33,6 +34,19 @@ class ImportStep : public Task {
 
  private:
   int value_, slot_;
+};
+
+// Shows a value to whoever watches it. What lies in blocks is shown as rows, one per item.
+class WatchStep : public Task {
+ public:
+  WatchStep(const Watch& watch, Place place, DnnlLayout layout)
+      : watch_(watch), place_(place), layout_(std::move(layout)) {}
+  void run(Frame& frame) const override;
+
+ private:
+  const Watch& watch_;
+  Place place_;
+  DnnlLayout layout_;
 };
 
 class ConstantStep : public Task {

@@ -101,6 +101,12 @@ bool is_blocked(const DnnlLayout& layout) {
          layout.get_dims() != layout.get_padded_dims();
 }
 
+bool is_dense(const DnnlLayout& layout) {
+  std::size_t bytes = dnnl::memory::data_type_size(layout.get_data_type());
+  for (const std::int64_t size : layout.get_dims()) bytes *= static_cast<std::size_t>(size);
+  return layout.get_size() == bytes;
+}
+
 bool is_plain(const DnnlLayout& layout) { return lies_in_order(layout, plain_order(layout.get_dims().size())); }
 bool is_channels_last(const DnnlLayout& layout) {
   return lies_in_order(layout, channels_last_order(layout.get_dims().size()));

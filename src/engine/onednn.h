@@ -26,6 +26,7 @@ DnnlLayout plain_layout(const Sizes& sizes, dnnl::memory::data_type type);
 DnnlLayout channels_last_layout(const Sizes& sizes, dnnl::memory::data_type type);
 
 bool is_blocked(const DnnlLayout& layout);  // not expressible by strides
+bool is_dense(const DnnlLayout& layout);    // nothing but its elements lies in its memory
 // Every element lies where it does in the plain layout (sizes of 1 may have any stride).
 bool is_plain(const DnnlLayout& layout);
 bool is_channels_last(const DnnlLayout& layout);

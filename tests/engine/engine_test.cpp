@@ -223,6 +223,32 @@ TEST(Engine, CountsItsMemory) {
   EXPECT_LE(engine.arena_bytes(), 1 << 20);
 }
 
+TEST(Engine, ShowsValuesAsTheyAreComputed) {
+  at::manual_seed(7);
+  Net net;
+  Value& first = net.add("Relu", {&net.conv(*net.x, 8, 16)});
+  Value& last = net.add("CumSum", {&net.conv(first, 16, 24), &net.integers({1})});
+  net.finish(first);
+  net.graph.add_output(last);
+  infer_shapes(net.graph);
+  const at::Tensor x = at::randn({5, 8, 9, 10});
+  const std::vector<RtValue> expected = Executor(net.graph).run({x});
+  for (const bool any_order : {false, true}) {
+    std::map<std::string, at::Tensor> seen;
+    EngineOptions options;
+    for (const Value* value : net.graph.outputs())
+      options.watches.push_back(
+          {value->name(), any_order, [&seen, value](const at::Tensor& t) { seen[value->name()] = t.clone(); }});
+    EXPECT_TRUE(Engine(net.graph, options).run({x}).empty()) << "what is watched is not returned";
+    for (std::size_t i = 0; i < 2; ++i) {
+      const at::Tensor &found = seen.at(net.graph.outputs()[i]->name()), &wanted = expected[i].tensor();
+      EXPECT_EQ(found.size(0), 5);
+      const auto ordered = [&](const at::Tensor& t) { return any_order ? std::get<0>(t.reshape({5, -1}).sort(1)) : t; };
+      EXPECT_TRUE(at::allclose(ordered(found), ordered(wanted), 1e-4, 1e-5));
+    }
+  }
+}
+
 TEST(Engine, TimesItsStepsWhenAsked) {
   Net net;
   net.finish(net.add("Relu", {&net.conv(*net.x, 8, 8)}));
