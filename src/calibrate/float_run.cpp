@@ -1,9 +1,11 @@
 #include "calibrate/float_run.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "quench/error.h"
+#include "quench/observer.h"
 #include "quench/pass.h"
 #include "quench/quantizers.h"
 
@@ -40,8 +42,30 @@ FloatRun::FloatRun(const Graph& graph, const Observing& observing, const std::st
   for (const ObservedQuantizer& one : observing.quantizers())
     if (one.from_data) names.insert(one.value().name());
   show(graph_, names);
-  optimize_for_running(graph_, device);
+  if (device == "cpu" && has_engine_kernels()) return use_engine(observing);
+  use_executor(observing, device);
   tips_ = tips_of(graph_, names);
+}
+
+void FloatRun::use_engine(const Observing& observing) {
+  run_passes(graph_, engine_passes());
+  EngineOptions options;
+  std::map<std::string, std::vector<const ObservedQuantizer*>> watched;
+  for (const ObservedQuantizer& one : observing.quantizers())
+    if (one.from_data) watched[one.value().name()].push_back(&one);
+  for (const auto& [name, quantizers] : watched) {
+    const bool per_tensor = std::all_of(quantizers.begin(), quantizers.end(), [](const ObservedQuantizer* one) {
+      return one->observer->scheme().per_tensor();
+    });
+    options.watches.push_back({name, per_tensor, [quantizers](const at::Tensor& x) {
+                                 for (const ObservedQuantizer* one : quantizers) one->observe(x);
+                               }});
+  }
+  engine_ = std::make_unique<Engine>(graph_, std::move(options));
+}
+
+void FloatRun::use_executor(const Observing& observing, const std::string& device) {
+  optimize_for_running(graph_, device);
   ExecOptions exec;
   exec.device = device;
   exec.channels_last = true;
@@ -55,6 +79,15 @@ FloatRun::FloatRun(const Graph& graph, const Observing& observing, const std::st
   }
 }
 
-void FloatRun::run(const NamedValues& inputs) { executor_->run(inputs, tips_); }
+void FloatRun::run(const NamedValues& inputs) {
+  if (executor_) return void(executor_->run(inputs, tips_));
+  std::vector<RtValue> given;
+  for (const Value* input : graph_.inputs()) {
+    const auto at = inputs.find(input->name());
+    QUENCH_CHECK(at != inputs.end(), "the data has no input '", input->name(), "'");
+    given.push_back(at->second);
+  }
+  engine_->run(given);
+}
 
 }  // namespace quench

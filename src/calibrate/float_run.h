@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calibrate/observing.h"
+#include "quench/engine.h"
 
 namespace quench {
 
@@ -17,8 +18,12 @@ class FloatRun {
   void run(const NamedValues& inputs);
 
  private:
+  void use_engine(const Observing& observing);
+  void use_executor(const Observing& observing, const std::string& device);
+
   Graph graph_;
-  std::vector<std::string> tips_;  // the last observed values: computing them computes all
+  std::unique_ptr<Engine> engine_;  // on the CPU
+  std::vector<std::string> tips_;   // the last observed values: computing them computes all
   std::unique_ptr<Executor> executor_;
 };
 

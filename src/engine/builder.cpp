@@ -59,6 +59,7 @@ Builder::Builder(const Graph& graph, PackedWeights& weights, const std::vector<W
 
 TaskList Builder::build() {
   add_inputs();
+  show_new_values();
   for (const auto& node : graph_.nodes())
     if (!absorbed_.contains(node.get())) add_node(*node);
   add_outputs();
@@ -85,19 +86,24 @@ void Builder::define(const Value& value, int slot) { places_[&value].slot = slot
 void Builder::add_watch(const Value& value, const Watch& watch) {
   const Place place = places_.at(&value);
   if (place.slot < 0) {
-    add_step(std::make_unique<WatchStep>(watch, place, DnnlLayout()), *current_, "watch", {}, {});
+    add_step(std::make_unique<WatchStep>(watch, place, DnnlLayout()), {value.name(), "watch", "caller's"}, {}, {});
     return;
   }
   const DnnlLayout& found = layout(place.slot);
   const bool as_it_lies = !is_blocked(found) || (watch.any_order && is_dense(found));
   const int slot = as_it_lies ? place.slot : plain(place.slot);
-  add_step(std::make_unique<WatchStep>(watch, Place{slot, -1}, layout(slot)), *current_, "watch", {slot}, {});
+  add_step(std::make_unique<WatchStep>(watch, Place{slot, -1}, layout(slot)), {value.name(), "watch", "caller's"},
+           {slot}, {});
 }
 
 void Builder::add_node(const Node& node) {
   current_ = &node;
   add_steps(node);
-  // Values of absorbed nodes are made here too: what is defined and was not before.
+  show_new_values();
+}
+
+// What is defined and was not before: values of absorbed nodes too.
+void Builder::show_new_values() {
   for (auto at = watches_.begin(); at != watches_.end();) {
     const Value& value = graph_.value(at->first);
     if (!places_.contains(&value)) {
@@ -154,7 +160,7 @@ int Builder::input_as(int slot, const DnnlLayout& wanted) {
   const int copy = add_slot(wanted);
   dnnl::reorder::primitive_desc description(onednn_cpu(), layout(slot), onednn_cpu(), wanted, attributes_with());
   add_primitive(*this, *current_, description, dnnl::reorder(description), {{{DNNL_ARG_FROM, slot}}, copy, {}});
-  program_.steps.back()->op = "reorder";
+  program_.steps.back()->name.op = "reorder";
   copies_[slot].push_back(copy);
   return copy;
 }
@@ -173,11 +179,14 @@ int Builder::add_alias(int slot, const DnnlLayout& layout, std::int64_t shift) {
 
 void Builder::add_step(std::unique_ptr<Task> step, const Node& node, const std::string& kernel,
                        const std::vector<int>& reads, const std::vector<int>& writes) {
+  add_step(std::move(step), {node.name(), node.op(), kernel}, reads, writes);
+}
+
+void Builder::add_step(std::unique_ptr<Task> step, StepName name, const std::vector<int>& reads,
+                       const std::vector<int>& writes) {
   const int index = static_cast<int>(program_.steps.size());
   step->index = index;
-  step->node = node.name();
-  step->op = node.op();
-  step->kernel = kernel;
+  step->name = std::move(name);
   const auto touch = [&](int slot) {
     while (program_.slots[static_cast<std::size_t>(slot)].alias_of >= 0)
       slot = program_.slots[static_cast<std::size_t>(slot)].alias_of;

@@ -50,6 +50,8 @@ class Builder {
   // `reads` and `writes` keep the slots alive; a scratchpad is both.
   void add_step(std::unique_ptr<Task> step, const Node& node, const std::string& kernel, const std::vector<int>& reads,
                 const std::vector<int>& writes);
+  void add_step(std::unique_ptr<Task> step, StepName name, const std::vector<int>& reads,
+                const std::vector<int>& writes);
 
   // The one node that reads the value, if nothing else does and it is not an output.
   const Node* only_reader(const Value& value) const;
@@ -64,6 +66,7 @@ class Builder {
   void add_inputs();
   void add_node(const Node& node);
   void add_steps(const Node& node);
+  void show_new_values();
   void add_island(const Node& node);
   void add_outputs();
   int import_value(const Value& value, int from);

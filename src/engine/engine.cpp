@@ -154,7 +154,7 @@ std::vector<EngineStep> Engine::steps() const {
   std::vector<EngineStep> steps;
   if (!state_->last) return steps;
   for (const auto& step : state_->last->program.steps) {
-    EngineStep one{step->node, step->op, step->kernel, 0.0};
+    EngineStep one{step->name.node, step->name.op, step->name.kernel, 0.0};
     for (const std::vector<double>& seconds : state_->last->seconds)
       one.seconds += seconds[static_cast<std::size_t>(step->index)];
     steps.push_back(std::move(one));

@@ -68,7 +68,8 @@ std::vector<RtValue> Frame::run(const std::vector<RtValue>& inputs, std::vector<
   }
   for (const auto& step : program_.steps) {
     const auto start = std::chrono::steady_clock::now();
-    with_context([&] { return concat("at node '", step->node, "' (", step->op, ")"); }, [&] { step->run(*this); });
+    with_context([&] { return concat("at node '", step->name.node, "' (", step->name.op, ")"); },
+                 [&] { step->run(*this); });
     if (seconds)
       (*seconds)[static_cast<std::size_t>(step->index)] +=
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

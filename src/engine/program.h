@@ -26,13 +26,17 @@ struct Slot {
   int first = -1, last = -1;  // the steps that write it first and read it last
 };
 
+struct StepName {
+  std::string node, op, kernel;
+};
+
 class Task {
  public:
   virtual ~Task() = default;
   virtual void bind(Frame&) const {}  // once per frame, before the first run
   virtual void run(Frame& frame) const = 0;
 
-  std::string node, op, kernel;
+  StepName name;
   int index = 0;  // in the program
 };
 
