@@ -62,7 +62,6 @@ struct Exporter {
   void (*write)(const DeployJob& job, Deployment& deployment) = nullptr;
   std::vector<OptionInfo> options = {};
   IoTypes io = IoTypes::kModel;
-  std::string absent = {};  // if there is nothing to write yet: "until ..."
 };
 using ExporterRegistry = Registry<Exporter>;
 

@@ -53,7 +53,9 @@ void add_eval(CLI::App& app, CommandLine& command_line);
 void add_plan(CLI::App& app, CommandLine& command_line);
 void add_quantize(CLI::App& app, CommandLine& command_line);
 void add_profile(CLI::App& app, CommandLine& command_line);
+void add_convert(CLI::App& app, CommandLine& command_line);
 void add_deploy(CLI::App& app, CommandLine& command_line);
+void add_compare(CLI::App& app, CommandLine& command_line);
 void add_verify(CLI::App& app, CommandLine& command_line);
 
 }  // namespace quench

@@ -6,6 +6,7 @@
 #include "cli/load_model.h"
 #include "core/atomic_file.h"
 #include "core/progress.h"
+#include "quench/convert.h"
 #include "quench/error.h"
 #include "quench/evaluate.h"
 #include "quench/paired_test.h"
@@ -20,7 +21,7 @@ namespace {
 bool has_quantizers(const Graph& graph) { return !quantizers_of(graph).empty(); }
 
 struct Arguments {
-  std::string model, data, predictions, against, device = "cpu";
+  std::string model, data, predictions, against, engine, device = "cpu";
   std::int64_t limit = 0;
   bool plain = false;
   ImportOptions import;
@@ -66,6 +67,20 @@ void check_task(const Arguments& options, const Graph& graph, Task task) {
                "(--predictions saves its output, --against compares with an earlier run)");
 }
 
+// The network that the engine stands for: a quantized model in float, in the simulation of its integers, or in
+// integers.
+Graph graph_for(const std::string& engine, Graph graph) {
+  if (engine.empty()) return graph;
+  const bool converted = holds_plan(graph) && quantized_model_of(graph).stage == ModelStage::kConverted;
+  const bool quantized = has_quantizers(graph);
+  QUENCH_CHECK(converted || quantized || engine == "float", "--engine ", engine,
+               " needs a quantized model: 'quench quantize' makes one");
+  QUENCH_CHECK(!converted || engine == "integer", "the model is converted: it holds integers alone, and --engine ",
+               engine, " needs the calibrated model that it was made from");
+  if (engine == "float") return without_quantizers(graph);
+  return engine == "integer" && !converted ? convert(quantized_model_of(std::move(graph))).graph : graph;
+}
+
 EvalResult evaluate_graph(const Arguments& options, Graph graph, const Dataset& data, const CommonOptions& common) {
   if (!options.plain) optimize_for_running(graph, options.device);
   EvalOptions eval = options.eval;
@@ -85,9 +100,9 @@ void eval(const Arguments& options, const CommonOptions& common) {
   check_task(options, graph, data->task());
   std::vector<Prediction> earlier;
   if (!options.against.empty()) earlier = read_predictions(options.against);
-  const EvalResult result = evaluate_graph(options, graph, *data, common);
+  const EvalResult result = evaluate_graph(options, graph_for(options.engine, graph), *data, common);
   std::optional<PairedTest> agreement;
-  if (data->task() == Task::kNone && has_quantizers(graph))
+  if (data->task() == Task::kNone && has_quantizers(graph) && options.engine != "float")
     agreement = compare_predictions(result.predictions,
                                     evaluate_graph(options, without_quantizers(graph), *data, common).predictions);
   if (!options.predictions.empty()) write_predictions(options.predictions, result.predictions);
@@ -95,6 +110,7 @@ void eval(const Arguments& options, const CommonOptions& common) {
   if (!options.against.empty()) test = compare_predictions(result.predictions, earlier);
   if (common.json) {
     Json object = json_of(result);
+    if (!options.engine.empty()) object["engine"] = options.engine;
     if (agreement) object["agreement"] = agreement_json(*agreement);
     if (!options.against.empty()) {
       object["against"] = Json::object({{"file", options.against}});
@@ -131,6 +147,12 @@ void add_eval(CLI::App& app, CommandLine& command_line) {
       ->type_name("N")
       ->check(CLI::Range(0, 256));
   command.add_flag("--skip-broken", options->eval.skip_broken, "report broken items and skip them");
+  command
+      .add_option(
+          "--engine", options->engine,
+          "of a quantized model: float (without its quantizers), simulated, or integer (default: as the file is)")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"float", "simulated", "integer"}));
   command.add_option("--predictions", options->predictions, "write the result for each image (docs/formats.md)")
       ->type_name("FILE");
   command.add_option("--against", options->against, "a predictions file of an earlier run, for a paired test")

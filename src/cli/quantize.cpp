@@ -168,6 +168,7 @@ Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDa
   QuantizeOptions options;
   options.plan = job.plan;
   options.plan_name = job.plan_file;
+  options.integer_eval = job.integer;
   options.stop_after = job.dry_run ? "plan" : job.stop_after;
   options.after_stage = [&](const StageRecord& stage, const Graph& now) {
     bars.end();

@@ -126,6 +126,8 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
       ->type_name("SPEC");
   command.add_option("--eval", arguments.eval, "data to measure accuracy on, in float and quantized")
       ->type_name("SPEC");
+  command.add_flag("--integer", arguments.integer,
+                   "measure accuracy in integers too: converted, by the plain arithmetic, which is slow");
   command.add_option("-o,--output", arguments.output, "the folder for model, plan, record and report")
       ->type_name("FOLDER");
   command.add_option("--plan", arguments.plan, "an edited plan to use instead of the platform's own ('quench plan')")
@@ -191,6 +193,7 @@ QuantizeJob job_of(const QuantizeArguments& arguments) {
   job.deploy = !arguments.no_deploy;
   job.force = arguments.force;
   job.dry_run = arguments.dry_run;
+  job.integer = arguments.integer;
   job.time = arguments.time;
   job.skip_broken = job.config.calibration.skip_broken;
   job.batch = job.config.calibration.batch;

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "convert/quantized.h"
 #include "data/top_classes.h"
-#include "deploy/forms/quantized.h"
 #include "graph/border.h"
 #include "quench/error.h"
 #include "quench/op.h"

@@ -1,9 +1,9 @@
 #include "quench/deploy.h"
 
+#include "convert/ready.h"
 #include "deploy/export_check.h"
 #include "deploy/forms/float32_io.h"
 #include "deploy/forms/reference_nodes.h"
-#include "deploy/ready.h"
 #include "quench/error.h"
 #include "quench/platform.h"
 
@@ -57,11 +57,9 @@ void check_names(const Deployment& deployment) {
 }  // namespace
 
 std::string why_no_files(const std::string& platform) {
-  const std::string name = platform_name(platform), another = "another platform's are made with --platform";
-  const std::string& product = find_platform(platform).product;
-  if (product.empty()) return concat("platform '", name, "' has no target of its own, and so no files; ", another);
-  const std::string& absent = ExporterRegistry::instance().get(product).absent;
-  return absent.empty() ? "" : concat("platform '", name, "' has no files ", absent, "; ", another);
+  if (!find_platform(platform).product.empty()) return "";
+  return concat("platform '", platform_name(platform),
+                "' has no target of its own, and so no files; another platform's are made with --platform");
 }
 
 Deployment deploy(const QuantizedModel& model, const DeployOptions& options) {
@@ -69,6 +67,8 @@ Deployment deploy(const QuantizedModel& model, const DeployOptions& options) {
                options.name,
                "' cannot be the name of the deployed files: it must not be empty, begin with a dot "
                "or hold a slash");
+  QUENCH_CHECK(model.stage != ModelStage::kConverted,
+               "the model is converted: deploy the calibrated model that it was made from");
   Deployment result;
   result.platform = chosen_platform(model, options.platform);
   const Exporter& exporter = exporter_of(result.platform);

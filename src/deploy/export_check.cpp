@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "convert/quantized.h"
 #include "deploy/compare_outputs.h"
-#include "deploy/forms/quantized.h"
 #include "deploy/quantizer_differences.h"
 #include "deploy/sample_inputs.h"
+#include "ops/integer_form.h"
 #include "quench/error.h"
 #include "quench/executor.h"
 #include "quench/export.h"
@@ -42,7 +43,7 @@ bool has_op(const Graph& graph, bool (*wanted)(const Node&)) {
 }
 
 bool computes_on_codes(const Node& node) {
-  return node.op().starts_with("QLinear") || node.op().starts_with("com.microsoft.Q");
+  return node.op().starts_with("QLinear") || node.op().starts_with("com.microsoft.Q") || is_integer_op(node);
 }
 
 bool quantizes_activations(const Node& node) {

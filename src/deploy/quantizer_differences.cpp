@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "deploy/forms/quantized.h"
+#include "convert/quantized.h"
 #include "deploy/forms/strip.h"
 #include "passes/rewrite.h"
 #include "quench/error.h"

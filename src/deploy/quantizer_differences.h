@@ -16,7 +16,7 @@ struct QuantizerComparison {
   std::vector<std::string> differences;  // sentences, each with the name of the tensor
 };
 
-// `model` is ready for deployment (deploy/ready.h), `file` with_quantizers(). Places are known by the nodes that read
+// `model` is ready for deployment (convert/ready.h), `file` with_quantizers(). Places are known by the nodes that read
 // them: an exporter may rename tensors, drop clamps that saturation computes, and write signed codes as unsigned ones;
 // it may not change a scale, the ends of a range or a constant. Weights may get a wider range: their codes are fixed.
 QuantizerComparison compare_quantizers(const Graph& model, const Graph& file);

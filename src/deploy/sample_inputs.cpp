@@ -6,8 +6,8 @@
 #include <map>
 #include <optional>
 
+#include "convert/quantized.h"
 #include "data/feed.h"
-#include "deploy/forms/quantized.h"
 #include "graph/tensor_types.h"
 #include "quench/error.h"
 #include "quench/rt_value.h"

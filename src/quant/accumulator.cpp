@@ -1,9 +1,12 @@
 #include "quant/accumulator.h"
 
+#include <ATen/ATen.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "quant/integer_tensor.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -68,6 +71,20 @@ RaisedScales raise_weight_scales(const std::vector<float>& bias, float x_scale, 
 
 std::int64_t accumulator_bound(std::int64_t products, const QType& x, const QType& w, std::int64_t largest_bias) {
   return products * largest_magnitude(x) * largest_magnitude(w) + largest_bias;
+}
+
+std::int64_t largest_accumulator(const QType& x, const QTensor& w, std::int64_t axis, const at::Tensor& bias) {
+  const std::int64_t along = at::maybe_wrap_dim(axis, w.codes.dim());
+  const at::Tensor steps = centered(w, static_cast<int>(along)).transpose(0, along).flatten(1).to(at::kLong);
+  const at::Tensor up = steps.clamp_min(0).sum(1), down = steps.clamp_max(0).sum(1);
+  const std::int64_t low = x.scheme.qmin() - x.params.zero_point.at(0);
+  const std::int64_t high = x.scheme.qmax() - x.params.zero_point.at(0);
+  at::Tensor most = up * high + down * low, least = up * low + down * high;
+  if (bias.defined()) {
+    const at::Tensor wide = bias.cpu().to(at::kLong).reshape({-1, most.numel()});
+    most = most + wide, least = least + wide;
+  }
+  return most.numel() == 0 ? 0 : std::max(most.max().item<std::int64_t>(), -least.min().item<std::int64_t>());
 }
 
 }  // namespace quench

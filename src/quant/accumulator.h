@@ -1,7 +1,7 @@
 // What sits in an int32 accumulator: the bias, and how far the sum of products can reach. docs/numerics.md 11.
 #pragma once
 
-#include "quant/reference.h"
+#include "quant/integer_ops.h"
 
 namespace quench {
 
@@ -24,5 +24,9 @@ RaisedScales raise_weight_scales(const std::vector<float>& bias, float x_scale, 
 
 // The worst case of a sum of `products` products and a bias: K * max|x_q - z_x| * max|w_q - z_w| + |b_q|.
 std::int64_t accumulator_bound(std::int64_t products, const QType& x, const QType& w, std::int64_t largest_bias = 0);
+
+// The same from the actual weights: the farthest that any sum of a channel of `axis` (-1: the last) can reach, whatever
+// the codes of x. The bias is int32 or undefined; one of a ConvTranspose in groups has a channel for each group.
+std::int64_t largest_accumulator(const QType& x, const QTensor& w, std::int64_t axis, const at::Tensor& bias);
 
 }  // namespace quench

@@ -69,6 +69,28 @@ auto add_half_up(const AddParams& p, int bits) {
   return [=](Codes a, Codes b) { return p.y.clamp(shift_half_up(a * na + b * nb, shift) + p.y.zero_point); };
 }
 
+// PyTorch's qadd, vectorised: both operands dequantized by a fused multiply-add, the sum times the reciprocal.
+auto add_fbgemm(const AddParams& p) {
+  const float inverse = 1.0F / p.y.scale;
+  const float a_shift = p.a_scale * -static_cast<float>(p.a_zero), b_shift = p.b_scale * -static_cast<float>(p.b_zero);
+  return [=](Codes a, Codes b) {
+    const float left = std::fma(p.a_scale, static_cast<float>(a + p.a_zero), a_shift);
+    const float right = std::fma(p.b_scale, static_cast<float>(b + p.b_zero), b_shift);
+    return p.y.nearest((left + right) * inverse);
+  };
+}
+
+// QNNPACK's: multipliers of 22 bits at one shift, so that the larger fills them; one rounding, ties away from zero.
+auto add_qnnpack(const AddParams& p) {
+  const float ra = p.a_scale / p.y.scale, rb = p.b_scale / p.y.scale;
+  const int shift = 21 - std::ilogb(std::fmax(ra, rb));
+  const Codes ma = std::lrint(std::scalbn(ra, shift)), mb = std::lrint(std::scalbn(rb, shift));
+  return [=](Codes a, Codes b) {
+    const Codes sum = a * ma + b * mb, magnitude = shift_half_up(sum < 0 ? -sum : sum, shift);
+    return p.y.clamp((sum < 0 ? -magnitude : magnitude) + p.y.zero_point);
+  };
+}
+
 template <typename Add>
 at::Tensor apply(const at::Tensor& a, const at::Tensor& b, const QScheme& scheme, Add&& add) {
   const std::vector<at::Tensor> both = at::broadcast_tensors({a.to(at::kLong), b.to(at::kLong)});
@@ -104,6 +126,8 @@ at::Tensor integer_add(const QTensor& a, const QTensor& b, const Output& y) {
       return apply(ca, cb, scheme, [&](Codes u, Codes v) { return p.y.nearest_shifted(real(u, v) * inverse); });
     case Requantize::kFloat:
       return apply(ca, cb, scheme, [&](Codes u, Codes v) { return p.y.nearest(real(u, v) / p.y.scale); });
+    case Requantize::kFbgemm: return apply(ca, cb, scheme, add_fbgemm(p));
+    case Requantize::kQnnpack: return apply(ca, cb, scheme, add_qnnpack(p));
   }
   return {};
 }
@@ -131,10 +155,20 @@ at::Tensor requantize_by_interval(const QTensor& x, const Output& y) {
                [&](Codes u, Codes) { return codes.nearest_shifted(static_cast<float>(u) * multiplier); });
 }
 
+// PyTorch dequantizes, and quantizes by the reciprocal.
+at::Tensor requantize_by_reciprocal(const QTensor& x, const Output& y) {
+  const OutputCodes codes = output_codes(y.type, y.arithmetic, y.clip);
+  const float scale = tensor_scale(x), inverse = 1.0F / codes.scale;
+  return apply(centered(x), at::zeros({}), y.type.scheme,
+               [&](Codes u, Codes) { return codes.nearest(static_cast<float>(u) * scale * inverse); });
+}
+
 }  // namespace
 
 at::Tensor integer_requantize(const QTensor& x, const Output& y) {
   if (y.arithmetic.rule == Requantize::kAffine) return requantize_by_interval(x, y);
+  if (y.arithmetic.rule == Requantize::kFbgemm || y.arithmetic.rule == Requantize::kQnnpack)
+    return requantize_by_reciprocal(x, y);
   // ONNX Runtime dequantizes and quantizes, by table (measured).
   Arithmetic arithmetic = y.arithmetic;
   if (is_mlas(arithmetic.rule)) arithmetic.rule = Requantize::kFloat;

@@ -12,8 +12,9 @@
 namespace quench {
 namespace {
 
-constexpr std::array kRules = {Requantize::kMlas, Requantize::kMlasPlain, Requantize::kTflite, Requantize::kHalfUp,
-                               Requantize::kAway, Requantize::kAffine,    Requantize::kFloat};
+constexpr std::array kRules = {Requantize::kMlas,   Requantize::kMlasPlain, Requantize::kTflite,
+                               Requantize::kHalfUp, Requantize::kAway,      Requantize::kAffine,
+                               Requantize::kFloat,  Requantize::kFbgemm,    Requantize::kQnnpack};
 constexpr int kLeastExponent = -31;  // TFLite's QuantizeMultiplier takes M below 2^-32 for 0
 constexpr int kMostExponent = 30;
 
@@ -45,6 +46,8 @@ const char* name_of(Requantize rule) {
     case Requantize::kAway: return "away";
     case Requantize::kAffine: return "affine";
     case Requantize::kFloat: return "float";
+    case Requantize::kFbgemm: return "fbgemm";
+    case Requantize::kQnnpack: return "qnnpack";
   }
   return "";
 }
@@ -151,7 +154,9 @@ std::int32_t Requantizer::operator()(std::int64_t accumulator, std::size_t chann
   const auto single = static_cast<float>(accumulator);
   switch (rule_) {
     case Requantize::kMlas:
-    case Requantize::kMlasPlain: return y_.nearest(single * m.single);
+    case Requantize::kMlasPlain:
+    case Requantize::kFbgemm:
+    case Requantize::kQnnpack: return y_.nearest(single * m.single);
     case Requantize::kTflite: return y_.clamp(std::int64_t{multiply_tflite(accumulator, m.fixed)} + y_.zero_point);
     case Requantize::kHalfUp:
       return y_.clamp(shift_half_up(accumulator * m.fixed.mantissa, m.fixed.shift) + y_.zero_point);

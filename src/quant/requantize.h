@@ -17,10 +17,12 @@ enum class Requantize : std::uint8_t {
   kHalfUp,     // one 64-bit product, one rounding shift, ties up: Qualcomm HTP (with a multiplier of few bits)
   kAway,       // float32 product as mlas, ties away from zero, codes not below -p: ncnn, MNN
   kAffine,     // float32, the zero point added before the rounding (so an odd one turns the ties): OpenVINO
-  kFloat       // the real value rounded to float32, then divided by s_y: dequantize, compute in float, quantize
+  kFloat,      // the real value rounded to float32, then divided by s_y: dequantize, compute in float, quantize
+  kFbgemm,  // products as mlas; sums of codes dequantized, added and multiplied by float32(1 / s_y): PyTorch's FBGEMM
+  kQnnpack  // products as mlas; Add by multipliers of 22 bits, ties away from zero: PyTorch's QNNPACK
 };
 bool is_mlas(Requantize rule);         // with or without fused multiply-adds
-const char* name_of(Requantize rule);  // "mlas", "mlas_plain", "tflite", "half_up", "away", "affine", "float"
+const char* name_of(Requantize rule);  // "mlas", "mlas_plain", "tflite", "half_up", "away", "affine", "float" ...
 Requantize requantize_from_name(const std::string& name);
 
 struct Arithmetic {

@@ -6,6 +6,7 @@
 #include "graph/border.h"
 #include "quantize/fallen_apart.h"
 #include "quantize/stages.h"
+#include "quench/convert.h"
 #include "quench/error.h"
 #include "quench/import.h"
 #include "quench/op.h"
@@ -197,6 +198,7 @@ class Quantizing {
   void evaluate_both() {
     record_.float_eval = evaluated(original_, "evaluating float");
     record_.quantized_eval = evaluated(model_.graph, "evaluating quantized");
+    if (options_.integer_eval) record_.integer_eval = evaluated(convert(model_).graph, "evaluating integers");
   }
 
   // Against the original model: what equalization and bias correction did to it counts.

@@ -45,6 +45,7 @@ std::string accuracy_part(const QuantizeRecord& record) {
                   "\n            (the data has no labels)\n");
   } else {
     text = concat("float       ", result_text(before), "\nquantized   ", result_text(after), "\n");
+    if (record.integer_eval) text += concat("integer     ", result_text(*record.integer_eval), "\n");
     if (!before.predictions.empty()) text += drop_text(before, after);
   }
   return text + concat("simulation  takes ", decimals(after.model_seconds / before.model_seconds, 2),

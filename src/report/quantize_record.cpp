@@ -113,6 +113,7 @@ Json json_of(const QuantizeRecord& record) {
   if (record.agreement) object["agreement"] = json_of(*record.agreement);
   if (record.float_eval) object["float"] = json_of(*record.float_eval);
   if (record.quantized_eval) object["quantized"] = json_of(*record.quantized_eval);
+  if (record.integer_eval) object["integer"] = json_of(*record.integer_eval);
   if (record.float_eval && record.quantized_eval && !record.float_eval->predictions.empty()) {
     const PairedTest test = compare_predictions(record.quantized_eval->predictions, record.float_eval->predictions);
     object["agreement"] = agreement_json(test);

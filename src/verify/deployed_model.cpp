@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <map>
 
+#include "convert/quantized.h"
 #include "core/output_folder.h"
-#include "deploy/forms/quantized.h"
 #include "passes/rewrite.h"
 #include "quench/error.h"
 #include "quench/import.h"

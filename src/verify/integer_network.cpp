@@ -5,115 +5,98 @@
 #include <algorithm>
 #include <set>
 
-#include "deploy/forms/quantized.h"
+#include "convert/convert_graph.h"
+#include "convert/quantized.h"
 #include "ops/clamp.h"
-#include "quant/accumulator.h"
 #include "quench/error.h"
 #include "quench/op.h"
 #include "quench/rt_value.h"
-#include "verify/integer_layer.h"
 
 namespace quench {
 namespace {
 
 struct Step {
-  const Node* quantizer = nullptr;
-  LayerForm form;  // its node is null if the step quantizes an input of the graph
-  bool integer = false;
-  at::Tensor bias;                   // int32, or undefined
-  std::vector<std::string> sources;  // the codes and the graph's inputs that it is computed from
-  const std::string& name() const { return quantizer->output().name(); }
+  std::string name;   // what the quantizer gives
+  std::string codes;  // the value of its codes
+  QType type;
+  const Node* layer = nullptr;  // of the quantized graph; null if it quantizes an input
+  bool exact = false;
+  std::vector<std::string>
+      sources;  // the codes (by their steps' names) and the graph's inputs that it is computed from
 };
 
-bool has_codes(const Node& quantizer) {
-  const QScheme scheme = fake_quant_spec(quantizer).scheme;
-  return scheme.is_int() && scheme.granularity() != Granularity::kGroup;
+bool is_network_code(const Node& quantizer) {
+  return !quantizer.input(0)->is_constant() && fake_quant_spec(quantizer).scheme.is_int() &&
+         fake_quant_spec(quantizer).scheme.per_tensor();
 }
 
-void absorb(const Clamp& clamp, Clip& clip) {
-  clip.min = std::max(clip.min, static_cast<float>(clamp.low));
-  clip.max = std::min(clip.max, static_cast<float>(clamp.high));
+// What makes the quantized value, clamps left out.
+const Node* layer_of(const Node& quantizer) {
+  const Value* value = quantizer.input(0);
+  for (const Node* node = value->producer(); node; node = value->producer()) {
+    const bool ends = !clamp_of(*node).known || is_quantizer(node->input(0)->producer()) || value->uses().size() != 1;
+    if (ends) return node;
+    value = node->input(0);
+  }
+  return nullptr;
+}
+
+// By integers alone: neither float32 sums nor a function in float is in it.
+bool made_of_integers(const Value& codes) {
+  const Node* maker = codes.producer();
+  if (maker->op() == "quench.QTable") return false;
+  return maker->op() != "quench.Quantize" || maker->input(0)->is_input();
 }
 
 }  // namespace
 
 struct IntegerNetwork::State {
   const Graph& graph;
-  Requantize rule;
+  ConvertedGraph converted;
   Executor executor;
   std::vector<Step> steps;
   std::vector<std::string> names;
-  std::map<std::string, QType> types;  // of activations and weights
-  Codes weights;
+  std::map<std::string, std::string> step_of;  // by the value of codes
 
-  State(const Graph& of, Requantize by) : graph(of), rule(by), executor(of) {
-    for (const auto& node : graph.nodes())
-      if (is_quantizer(node.get()) && has_codes(*node)) add(*node);
+  State(const Graph& of, Requantize rule)
+      : graph(of), converted(convert_graph(of, {{rule}, false})), executor(converted.graph) {
+    for (const Node* node : quantizers_of(graph))
+      if (is_network_code(*node)) step_of[converted.codes.at(node->output().name())] = node->output().name();
+    for (const Node* node : quantizers_of(graph))
+      if (is_network_code(*node)) add(*node);
   }
 
   void add(const Node& quantizer) {
-    const std::string& name = quantizer.output().name();
-    const Value& value = *quantizer.input(0);
-    types[name] = qtype_of(quantizer);
-    if (value.is_constant()) {
-      weights[name] = quantize_reference(value.tensor(), types[name], fake_quant_spec(quantizer).by);
-      return;
-    }
-    if (!types[name].scheme.per_tensor()) return void(types.erase(name));  // no runtime computes such on codes
     Step step;
-    step.quantizer = &quantizer;
-    step.form = form_of(quantizer);
-    step.integer = step.form.node && has_integer_form(step.form);
-    if (step.integer) step.bias = int32_bias(*step.form.node);
-    step.sources = sources_of(value);
-    names.push_back(name);
+    step.name = quantizer.output().name();
+    step.codes = converted.codes.at(step.name);
+    step.type = qtype_of(quantizer);
+    step.layer = layer_of(quantizer);
+    const Value& codes = converted.graph.value(step.codes);
+    step.exact = made_of_integers(codes);
+    step.sources = sources_of(codes);
+    names.push_back(step.name);
     steps.push_back(std::move(step));
-  }
-
-  // Clamps between a layer and its quantizer are part of the layer: saturation computes them.
-  LayerForm form_of(const Node& quantizer) const {
-    LayerForm form;
-    form.y = &types.at(quantizer.output().name());
-    form.rule = rule;
-    const Value* value = quantizer.input(0);
-    for (const Node* node = value->producer(); node; node = value->producer()) {
-      const Clamp clamp = clamp_of(*node);
-      if (!clamp.known || types.contains(node->input(0)->name()) || value->uses().size() != 1) break;
-      absorb(clamp, form.clip);
-      value = node->input(0);
-    }
-    form.node = value->producer();
-    if (!form.node) return form;
-    const int bias = entry_of(*form.node).traits.bias_slot;
-    form.float_bias = bias >= 0 && form.node->input(bias) && !is_bias_quantizer(form.node->input(bias)->producer());
-    // What else reads the result in float keeps the runtime from an integer kernel.
-    const bool shared = value->uses().size() > 1 || value->is_graph_output();
-    for (const Value* input : form.node->inputs()) {
-      const auto found = input ? types.find(input->name()) : types.end();
-      form.in.push_back(found == types.end() || shared ? nullptr : &found->second);
-    }
-    return form;
-  }
-
-  at::Tensor int32_bias(const Node& layer) const {
-    const int slot = entry_of(layer).traits.bias_slot;
-    const Value* bias = slot >= 0 ? layer.input(slot) : nullptr;
-    return bias ? bias_codes(*bias->producer()) : at::Tensor();
   }
 
   std::vector<std::string> sources_of(const Value& value) const {
     std::set<std::string> found;
-    std::set<const Value*> seen;
-    std::vector<const Value*> open = {&value};
+    std::set<const Value*> seen = {&value};
+    std::vector<const Value*> open;
+    const auto look = [&](const Value* one) {
+      if (one->producer()) open.insert(open.end(), one->producer()->inputs().begin(), one->producer()->inputs().end());
+    };
+    look(&value);
     while (!open.empty()) {
       const Value* one = open.back();
       open.pop_back();
       if (!one || !seen.insert(one).second) continue;
-      if (one->is_input() || (types.contains(one->name()) && !weights.contains(one->name()))) {
+      if (one->is_input())
         found.insert(one->name());
-      } else if (one->producer()) {
-        open.insert(open.end(), one->producer()->inputs().begin(), one->producer()->inputs().end());
-      }
+      else if (const auto step = step_of.find(one->name()); step != step_of.end())
+        found.insert(step->second);
+      else
+        look(one);
     }
     return {found.begin(), found.end()};
   }
@@ -122,29 +105,20 @@ struct IntegerNetwork::State {
     NamedValues fed;
     for (const std::string& name : sources) {
       const auto input = inputs.find(name);
-      fed[name] = input != inputs.end() ? input->second : RtValue(dequantize_reference(held.at(name), types.at(name)));
+      if (input != inputs.end())
+        fed[name] = input->second;
+      else
+        fed[converted.codes.at(name)] = RtValue(held.at(name));
     }
     return fed;
   }
 
   at::Tensor codes_of(const Step& step, const NamedValues& inputs, const Codes& held) {
-    if (step.integer) {
-      std::vector<at::Tensor> codes;
-      for (const Value* input : step.form.node->inputs()) {
-        if (!input || !types.contains(input->name())) continue;
-        const auto weight = weights.find(input->name());
-        codes.push_back(weight != weights.end() ? weight->second : held.at(input->name()));
-      }
-      return compute_layer(step.form, codes, step.bias);
-    }
-    const std::string& value = step.quantizer->input(0)->name();
-    const NamedValues fed = feeds(step.sources, inputs, held);
-    const at::Tensor x = fed.contains(value) ? fed.at(value).tensor() : executor.run(fed, {value}).at(value).tensor();
-    return quantize_reference(x, types.at(step.name()), fake_quant_spec(*step.quantizer).by);
+    return executor.run(feeds(step.sources, inputs, held), {step.codes}).at(step.codes).tensor();
   }
 
   const Step& step(const std::string& name) const {
-    const auto at = std::find_if(steps.begin(), steps.end(), [&](const Step& one) { return one.name() == name; });
+    const auto at = std::find_if(steps.begin(), steps.end(), [&](const Step& one) { return one.name == name; });
     QUENCH_CHECK(at != steps.end(), "no quantized activation is called '", name, "'");
     return *at;
   }
@@ -154,17 +128,13 @@ IntegerNetwork::IntegerNetwork(const Graph& graph, Requantize rule) : state_(std
 IntegerNetwork::~IntegerNetwork() = default;
 
 const std::vector<std::string>& IntegerNetwork::names() const { return state_->names; }
-const QType& IntegerNetwork::type(const std::string& name) const { return state_->types.at(name); }
-const Node* IntegerNetwork::layer(const std::string& name) const { return state_->step(name).form.node; }
-
-bool IntegerNetwork::is_exact(const std::string& name) const {
-  const Step& step = state_->step(name);
-  return step.integer || !step.form.node || keeps_codes(step.form);
-}
+const QType& IntegerNetwork::type(const std::string& name) const { return state_->step(name).type; }
+const Node* IntegerNetwork::layer(const std::string& name) const { return state_->step(name).layer; }
+bool IntegerNetwork::is_exact(const std::string& name) const { return state_->step(name).exact; }
 
 IntegerNetwork::Codes IntegerNetwork::run(const NamedValues& inputs) const {
   Codes made;
-  for (const Step& step : state_->steps) made[step.name()] = state_->codes_of(step, inputs, made);
+  for (const Step& step : state_->steps) made[step.name] = state_->codes_of(step, inputs, made);
   return made;
 }
 
@@ -176,8 +146,8 @@ IntegerNetwork::Runs IntegerNetwork::run_beside(const NamedValues& inputs, const
     const bool same = std::all_of(step.sources.begin(), step.sources.end(), [&](const std::string& source) {
       return inputs.contains(source) || at::equal(runs.whole.at(source), given.at(source));
     });
-    runs.whole[step.name()] = same ? local : state_->codes_of(step, inputs, runs.whole);
-    runs.local[step.name()] = local;
+    runs.whole[step.name] = same ? local : state_->codes_of(step, inputs, runs.whole);
+    runs.local[step.name] = local;
   }
   return runs;
 }
@@ -186,11 +156,9 @@ NamedValues IntegerNetwork::outputs(const NamedValues& inputs, const Codes& code
   NamedValues result;
   for (const Value* output : state_->graph.outputs()) {
     const std::string& name = output->name();
-    if (codes.contains(name)) {
-      result[name] = RtValue(dequantize_reference(codes.at(name), type(name)));
-      continue;
-    }
-    result[name] = state_->executor.run(state_->feeds(state_->sources_of(*output), inputs, codes), {name}).at(name);
+    const Value& value = state_->converted.graph.value(name);
+    const auto fed = state_->feeds(state_->sources_of(value), inputs, codes);
+    result[name] = state_->executor.run(fed, {name}).at(name);
   }
   return result;
 }

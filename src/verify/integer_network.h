@@ -1,6 +1,6 @@
-// A deployed network on codes. Every quantized activation is one step: its codes are computed from those of the steps
-// before it, by a plain integer op (verify/integer_layer.h) under the runtime's rule of requantization, or, where the
-// runtime has no integer kernel for it, by the graph's own operators in float from what the codes stand for.
+// A deployed network on codes: what convert makes of it (convert/convert_graph.h), under the runtime's rule, step by
+// step. Every quantized activation is one step: its codes are computed from those of the steps before it, by an
+// operator on codes, or, where the runtime has no integer kernel for it, in float from what the codes stand for.
 #pragma once
 
 #include <map>

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "deploy/forms/quantized.h"
+#include "convert/quantized.h"
 #include "ops/clamp.h"
 #include "passes/rewrite.h"
 #include "quench/op.h"

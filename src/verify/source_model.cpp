@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "convert/ready.h"
 #include "deploy/quantizer_differences.h"
-#include "deploy/ready.h"
 #include "quench/error.h"
 #include "quench/import.h"
 #include "quench/pass.h"

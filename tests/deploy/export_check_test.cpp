@@ -7,9 +7,9 @@
 #include <functional>
 #include <limits>
 
+#include "convert/ready.h"
 #include "deploy/deployed.h"
 #include "deploy/quantizer_differences.h"
-#include "deploy/ready.h"
 #include "quench/platform.h"
 
 namespace quench {

@@ -4,6 +4,7 @@
 #include "deploy/deployed.h"
 #include "graph/tensor_types.h"
 #include "quench/executor.h"
+#include "quench/platform.h"
 #include "support/describe.h"
 
 namespace quench {
@@ -67,9 +68,19 @@ TEST(ExportForms, OfOperatorsOnCodesStandBesideQdq) {
   EXPECT_EQ(graph.find_node("conv1_quantized")->input(3)->dtype(), DType::kInt8);
 }
 
+TEST(ExportForms, OfTorchsEnginesAreIntegers) {
+  for (const char* platform : {"fbgemm", "x86", "qnnpack", "onednn", "qnnpack_symmetric"}) {
+    const Deployment deployment = deployed(calibrated_graph(platform));
+    ASSERT_EQ(deployment.files.size(), 2U) << platform;
+    const Graph graph = read_back(file_of(deployment, "net_int8.quench.onnx"));
+    EXPECT_EQ(count(graph, "quench.QConv"), 2) << platform;
+    EXPECT_EQ(count(graph, "quench.QAdd"), 1) << platform;
+    EXPECT_EQ(quantized_model_of(graph).stage, ModelStage::kConverted) << platform;
+    EXPECT_EQ(graph.find_node("conv1")->get_string("requantize", ""), find_platform(platform).requantize);
+  }
+}
+
 TEST(ExportForms, AreNotThereForEveryPlatform) {
-  EXPECT_NE(message_of([] { deployed(calibrated_graph("fbgemm")); }).find("until integer conversion exists"),
-            std::string::npos);
   const std::string academic = message_of([&] {
     Graph graph = calibrated_graph("onnxruntime");
     QuantPlan plan = plan_from_yaml(graph.metadata.at("quench.plan"));

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "convert/ready.h"
 #include "deploy/ranged_graph.h"
-#include "deploy/ready.h"
 
 namespace quench {
 namespace {

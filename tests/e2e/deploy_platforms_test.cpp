@@ -107,7 +107,6 @@ bool has_range_file(const std::string& platform) {
 
 std::string refusal_of(const std::string& platform) {
   const std::string product = find_platform(platform).product;
-  if (product == "torch") return "until integer conversion exists";
   return product.empty() ? "has no target of its own" : "";
 }
 

@@ -7,8 +7,9 @@
 
 namespace quench {
 
-constexpr Requantize kAllRules[] = {Requantize::kMlas, Requantize::kMlasPlain, Requantize::kTflite, Requantize::kHalfUp,
-                                    Requantize::kAway, Requantize::kAffine,    Requantize::kFloat};
+constexpr Requantize kAllRules[] = {Requantize::kMlas,   Requantize::kMlasPlain, Requantize::kTflite,
+                                    Requantize::kHalfUp, Requantize::kAway,      Requantize::kAffine,
+                                    Requantize::kFloat,  Requantize::kFbgemm,    Requantize::kQnnpack};
 
 inline QType type_of(const char* scheme, float scale, std::int32_t zero_point = 0) {
   return {QScheme::parse(scheme), {{scale}, {zero_point}}};

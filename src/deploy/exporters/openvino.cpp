@@ -2,8 +2,8 @@
 // docs/platforms.md 5.4 and 6; the two differ only in the names of the ranges.
 #include <ATen/ATen.h>
 
+#include "convert/quantized.h"
 #include "deploy/deploy_files.h"
-#include "deploy/forms/quantized.h"
 #include "deploy/forms/side_file.h"
 #include "quench/error.h"
 #include "quench/pass.h"

@@ -1,8 +1,8 @@
 // qdq: QuantizeLinear and DequantizeLinear, the form that ONNX Runtime, TensorRT, OpenVINO and others read; with an
 // option the same in operators on codes. mqbench_qdq and qdq_onnx are the forms of MQBench and mmrazor.
+#include "convert/quantized.h"
 #include "deploy/deploy_files.h"
 #include "deploy/forms/qoperator_graph.h"
-#include "deploy/forms/quantized.h"
 #include "deploy/onnx/lowest_opset.h"
 #include "quench/error.h"
 #include "quench/quantized_model.h"

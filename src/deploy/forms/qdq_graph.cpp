@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "deploy/forms/quantized.h"
+#include "convert/quantized.h"
 #include "deploy/forms/saturation.h"
 #include "graph/tensor_types.h"
 #include "quench/error.h"

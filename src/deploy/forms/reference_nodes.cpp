@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "deploy/forms/quantized.h"
+#include "convert/quantized.h"
 #include "deploy/forms/strip.h"
 #include "deploy/onnx/graph.h"
 #include "deploy/onnx/lowest_opset.h"

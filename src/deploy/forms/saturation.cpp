@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "deploy/forms/quantized.h"
+#include "convert/quantized.h"
 #include "ops/clamp.h"
 #include "passes/rewrite.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "deploy/forms/quantized.h"
+#include "convert/quantized.h"
 #include "passes/rewrite.h"
 #include "quench/error.h"
 #include "quench/pass.h"

@@ -39,6 +39,7 @@ void refine(PlanBuilder& plan) {
 Platform mmrazor_native() {
   Platform platform = pattern_platform("uint8 affine tensor", "int8 symmetric channel:0 narrow");
   platform.aliases = {"TorchNativeQuantizer", "NativeQuantizer"};
+  platform.requantize = "fbgemm";
   platform.product = "onnx";
   platform.annotate = annotate;
   platform.refine = refine;

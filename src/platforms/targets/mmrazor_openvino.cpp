@@ -14,6 +14,7 @@ void annotate(PlanBuilder& plan) {
 Platform mmrazor_openvino() {
   Platform platform = pattern_platform("uint8 affine tensor", "int8 symmetric channel:0 narrow");
   platform.aliases = {"OpenVINOQuantizer", "OpenvinoQuantizer"};
+  platform.requantize = "affine";
   platform.product = "fake_quantize_onnx";
   platform.annotate = annotate;
   platform.refuses = refuses_all_but_quint8;

@@ -4,7 +4,11 @@
 namespace quench {
 namespace {
 
-Platform onednn() { return eager_platform("uint8 affine tensor", "int8 symmetric channel:0"); }
+Platform onednn() {
+  Platform platform = eager_platform("uint8 affine tensor", "int8 symmetric channel:0");
+  platform.requantize = "affine";
+  return platform;
+}
 
 }  // namespace
 

@@ -38,6 +38,7 @@ Platform onnx_qnn() {
   platform.equalize = true;
   platform.groups = standard_groups();
   platform.weighted = {"Conv", "Gemm", "MatMul"};
+  platform.requantize = "half_up";
   platform.product = "onnx_qnn";
   platform.annotate = annotate;
   platform.refuses = refuses;

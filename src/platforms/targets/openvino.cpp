@@ -119,6 +119,7 @@ Platform openvino() {
   platform.unfused_option = "academic_mode";
   platform.weighted = standard_weighted();
   platform.options = {{"academic_mode", 0.0, "no fusion, weights in -63..63, only Conv, Gemm and pools"}};
+  platform.requantize = "affine";
   platform.product = "openvino";
   platform.annotate = annotate;
   platform.refine = refine;

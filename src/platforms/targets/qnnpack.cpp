@@ -4,7 +4,11 @@
 namespace quench {
 namespace {
 
-Platform qnnpack() { return eager_platform("uint8 affine tensor", "int8 symmetric tensor"); }
+Platform qnnpack() {
+  Platform platform = eager_platform("uint8 affine tensor", "int8 symmetric tensor");
+  platform.requantize = "qnnpack";
+  return platform;
+}
 
 }  // namespace
 

@@ -10,6 +10,7 @@ std::string refuses(const PlanEntry& entry, const Node* layer) { return refuses_
 
 Platform qnnpack_symmetric() {
   Platform platform = eager_platform("int8 affine tensor", "int8 symmetric tensor narrow");
+  platform.requantize = "qnnpack";
   platform.refuses = refuses;
   return platform;
 }

@@ -21,6 +21,7 @@ Platform snpe() {
   platform.equalize = true;
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
+  platform.requantize = "half_up";
   platform.product = "snpe";
   platform.annotate = annotate_inputs_and_outputs;
   platform.refuses = refuses;

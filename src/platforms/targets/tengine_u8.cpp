@@ -30,6 +30,7 @@ Platform tengine_u8() {
   platform.equalize = true;
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
+  platform.requantize = "away";
   platform.product = "tengine";
   platform.annotate = annotate;
   platform.refuses = refuses;

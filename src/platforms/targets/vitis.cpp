@@ -60,6 +60,7 @@ Platform vitis() {
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.refine = refine;
+  platform.requantize = "half_up";
   platform.product = "vitis";
   platform.annotate = annotate;
   platform.refuses = refuses;

@@ -5,7 +5,11 @@
 namespace quench {
 namespace {
 
-Platform x86() { return eager_platform("uint7 affine tensor", "int8 symmetric channel:0"); }
+Platform x86() {
+  Platform platform = eager_platform("uint7 affine tensor", "int8 symmetric channel:0");
+  platform.requantize = "fbgemm";
+  return platform;
+}
 
 }  // namespace
 

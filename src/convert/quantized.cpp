@@ -1,4 +1,4 @@
-#include "deploy/forms/quantized.h"
+#include "convert/quantized.h"
 
 #include <ATen/ATen.h>
 

@@ -1,8 +1,8 @@
-#include "deploy/ready.h"
+#include "convert/ready.h"
 
 #include <ATen/ATen.h>
 
-#include "deploy/forms/quantized.h"
+#include "convert/quantized.h"
 #include "passes/rewrite.h"
 #include "quantized/restore_schemes.h"
 #include "quench/error.h"

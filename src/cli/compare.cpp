@@ -1,0 +1,64 @@
+// quench compare: two models on the same data, tensor by tensor.
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "cli/command.h"
+#include "cli/load_model.h"
+#include "core/exit_code.h"
+#include "core/progress.h"
+#include "quench/compare_models.h"
+#include "quench/error.h"
+#include "report/compare_text.h"
+
+namespace quench {
+namespace {
+
+struct Arguments {
+  std::string a, b, data;
+  std::int64_t limit = 0;
+  std::optional<double> bound;
+  CompareOptions compare;
+};
+
+int compare(const Arguments& arguments, const CommonOptions& common) {
+  const Graph a = load_model(arguments.a), b = load_model(arguments.b);
+  const std::unique_ptr<Dataset> data = open_data(arguments.data, arguments.limit, a);
+  CompareOptions options = arguments.compare;
+  Progress progress(std::cerr, progress_style(common.silent()), "comparing", "items");
+  options.progress = [&](std::int64_t done, std::int64_t total) { progress.show(done, total); };
+  const ModelComparison found =
+      with_context([&] { return concat("while comparing ", arguments.a, " with ", arguments.b); },
+                   [&] { return compare_models(a, b, *data, options); });
+  if (common.json)
+    print_json(json_of(found, arguments.bound));
+  else
+    std::cout << compare_text(found, arguments.bound);
+  return arguments.bound && found.largest() > *arguments.bound ? kCheckFailed : kDone;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, CommandLine& command_line) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App& command =
+      add_command(app, command_line, "compare", "differences of two models, tensor by tensor, on the same data");
+  command.add_option("a", arguments->a, "a model file: float, quantized or converted")->required();
+  command.add_option("b", arguments->b, "another form of the same network")->required();
+  command.add_option("--data", arguments->data, "the data set (docs/data.md)")->required()->type_name("SPEC");
+  command.add_option("--limit", arguments->limit, "only the first N items")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 30));
+  command.add_option("--batch", arguments->compare.batch, "items at a time (default: 8, or what the model fixes)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 20));
+  command.add_option("--bound", arguments->bound, "the largest difference allowed, in steps; beyond it: exit code 3")
+      ->type_name("STEPS")
+      ->check(CLI::NonNegativeNumber);
+  command.callback([&command_line, arguments] {
+    command_line.action = [&command_line, arguments] {
+      command_line.exit_code = compare(*arguments, command_line.common);
+    };
+  });
+}
+
+}  // namespace quench

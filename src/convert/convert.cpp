@@ -1,0 +1,32 @@
+#include "quench/convert.h"
+
+#include "convert/convert_graph.h"
+#include "convert/ready.h"
+#include "quench/error.h"
+#include "quench/platform.h"
+
+namespace quench {
+namespace {
+
+// The platform's rule; the simulation's own arithmetic for a model without a platform.
+Arithmetic arithmetic_of(const QuantizedModel& model, const ConvertOptions& options) {
+  std::string rule = options.requantize;
+  if (rule.empty()) rule = model.plan.platform.empty() ? "float" : find_platform(model.plan.platform).requantize;
+  return {requantize_from_name(rule), options.multiplier_bits};
+}
+
+}  // namespace
+
+QuantizedModel convert(const QuantizedModel& model, const ConvertOptions& options, ConvertRecord* record) {
+  QUENCH_CHECK(model.stage != ModelStage::kConverted, "the model is converted already");
+  QUENCH_CHECK(model.stage != ModelStage::kPrepared, "the model is prepared, not calibrated: calibrate it first");
+  return with_context([] { return "while converting"; },
+                      [&] {
+                        ConvertedGraph made = convert_graph(ready_for_deployment(model.graph),
+                                                            {.arithmetic = arithmetic_of(model, options)});
+                        if (record) *record = std::move(made.record);
+                        return QuantizedModel(std::move(made.graph), model.plan, ModelStage::kConverted);
+                      });
+}
+
+}  // namespace quench

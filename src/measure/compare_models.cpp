@@ -1,0 +1,213 @@
+#include "quench/compare_models.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "convert/quantized.h"
+#include "data/feed.h"
+#include "data/top_classes.h"
+#include "ops/integer_form.h"
+#include "quench/error.h"
+#include "quench/executor.h"
+#include "quench/quantizers.h"
+#include "quench/rt_value.h"
+
+namespace quench {
+namespace {
+
+constexpr std::int64_t kBatch = 8;
+
+// How a model gives a value of the float network.
+struct Source {
+  std::string value;          // in the model
+  std::optional<QType> type;  // of its quantizer, or of its codes
+  bool codes = false;
+};
+
+std::string float_name(const std::string& name) {
+  return name.ends_with(".fq") ? name.substr(0, name.size() - 3) : name;
+}
+
+class Sources {
+ public:
+  explicit Sources(const Graph& graph) {
+    for (const Value* input : graph.inputs())
+      if (input->dtype() == DType::kFloat) put(*input, std::nullopt, false);
+    for (const auto& node : graph.nodes())
+      for (const Value* output : node->outputs())
+        if (output) add(*node, *output);
+  }
+  const Source* find(const std::string& name) const {
+    const auto at = sources_.find(name);
+    return at == sources_.end() ? nullptr : &at->second;
+  }
+  const std::vector<std::string>& names() const { return names_; }  // in order of the graph
+
+ private:
+  std::optional<QType> type_of_codes(const Node& node) const {
+    if (is_integer_op(node))
+      return node.op() == "quench.Dequantize" ? std::nullopt : std::optional(integer_form(node).y);
+    const auto first = node.input(0) ? types_.find(node.input(0)) : types_.end();  // what moves codes keeps their type
+    return first == types_.end() ? std::nullopt : std::optional(first->second);
+  }
+
+  void add(const Node& node, const Value& output) {
+    if (is_quantizer(&node)) {
+      if (!node.input(0)->is_constant() && fake_quant_spec(node).scheme.is_int()) put(output, qtype_of(node), false);
+    } else if (const std::optional<QType> type = type_of_codes(node); type && !is_floating(output.dtype())) {
+      types_.emplace(&output, *type);
+      put(output, type, true);
+    } else if (output.dtype() == DType::kFloat && !is_bias_quantizer(&node)) {
+      put(output, std::nullopt, false);
+    }
+  }
+
+  // What is quantized takes the place of what it quantizes.
+  void put(const Value& value, const std::optional<QType>& type, bool codes) {
+    const std::string name = float_name(value.name());
+    const auto [at, added] = sources_.try_emplace(name, Source{value.name(), type, codes});
+    if (added) names_.push_back(name);
+    if (!added && (type || !at->second.type)) at->second = {value.name(), type, codes};
+  }
+
+  std::map<std::string, Source> sources_;
+  std::vector<std::string> names_;
+  std::map<const Value*, QType> types_;
+};
+
+// One value of both, and what was found so far.
+struct Pair {
+  Source a, b;
+  ValueDifference found;
+  double sum = 0.0;  // of differences, in real numbers
+  double low = 0.0, high = 0.0, largest = 0.0;
+};
+
+at::Tensor real(const NamedValues& values, const Source& source) {
+  const at::Tensor& tensor = values.at(source.value).tensor();
+  return (source.codes ? dequantize_reference(tensor, *source.type) : tensor).to(at::kDouble);
+}
+
+double step_of(const Pair& pair) {
+  for (const Source* source : {&pair.b, &pair.a})
+    if (source->type && source->type->scheme.per_tensor()) return static_cast<double>(source->type->params.scale[0]);
+  return 0.0;
+}
+
+class Comparison {
+ public:
+  Comparison(const Graph& a, const Graph& b) : a_(a), b_(b), output_(float_name(a.outputs().at(0)->name())) {
+    const Sources in_a(a), in_b(b);
+    for (const std::string& name : in_a.names()) {
+      const Source *one = in_a.find(name), *other = in_b.find(name);
+      if (!other) continue;
+      Pair pair;
+      pair.a = *one, pair.b = *other;
+      pair.found.name = name;
+      pair.found.step = step_of(pair);
+      pair.found.quantized = pair.found.step > 0.0;
+      pairs_.push_back(std::move(pair));
+      fetch_a_.push_back(one->value);
+      fetch_b_.push_back(other->value);
+    }
+    const bool any = std::any_of(pairs_.begin(), pairs_.end(),
+                                 [&](const Pair& pair) { return !a.value(pair.a.value).is_input() || pair.b.type; });
+    QUENCH_CHECK(any, "the two models have no value in common: they were made from different networks");
+    note_missing(a, in_b, result_.only_a);
+    note_missing(b, in_a, result_.only_b);
+  }
+
+  void add(const Fed& fed) {
+    const NamedValues in_a = a_.run(fed.inputs, fetch_a_), in_b = b_.run(fed.inputs, fetch_b_);
+    for (Pair& pair : pairs_)
+      with_context([&] { return concat("at '", pair.found.name, "'"); },
+                   [&] { add(pair, rows(real(in_a, pair.a), fed), rows(real(in_b, pair.b), fed)); });
+    result_.items += fed.items;
+  }
+
+  ModelComparison result() {
+    for (Pair& pair : pairs_) {
+      ValueDifference& found = pair.found;
+      if (!found.quantized) found.step = std::max((pair.high - pair.low) / 255, 1e-30);
+      found.largest = pair.largest / found.step;
+      found.mean = found.elements == 0 ? 0.0 : pair.sum / found.step / static_cast<double>(found.elements);
+      result_.values.push_back(found);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  static void note_missing(const Graph& graph, const Sources& other, std::vector<std::string>& missing) {
+    for (const Value* output : graph.outputs())
+      if (!other.find(float_name(output->name()))) missing.push_back(output->name());
+  }
+
+  // Without the copies that fill a batch of fixed size.
+  static at::Tensor rows(const at::Tensor& x, const Fed& fed) {
+    return x.dim() > 0 && x.size(0) == fed.rows ? x.narrow(0, 0, fed.items) : x;
+  }
+
+  void add(Pair& pair, const at::Tensor& a, const at::Tensor& b) {
+    QUENCH_CHECK(a.sizes() == b.sizes(), "the two models give it in the shapes ", a.sizes(), " and ", b.sizes());
+    if (a.numel() == 0) return;
+    const at::Tensor apart = (a - b).abs();
+    pair.found.elements += apart.numel();
+    pair.sum += apart.sum().item<double>();
+    pair.largest = std::max(pair.largest, apart.max().item<double>());
+    pair.low = std::min(pair.low, a.min().item<double>());
+    pair.high = std::max(pair.high, a.max().item<double>());
+    const double step = pair.found.quantized ? pair.found.step : (pair.high - pair.low) / 255;
+    pair.found.different += apart.gt(step / 2).sum().item<std::int64_t>();
+    if (pair.found.name == output_ && a.dim() == 2 && a.size(1) > 1) {
+      result_.predictions += a.size(0);
+      result_.equal_top1 += top_class(a.to(at::kFloat)).eq(top_class(b.to(at::kFloat))).sum().item<std::int64_t>();
+    }
+  }
+
+  Executor a_, b_;
+  std::string output_;
+  std::vector<Pair> pairs_;
+  std::vector<std::string> fetch_a_, fetch_b_;
+  ModelComparison result_;
+};
+
+void check_inputs(const Graph& a, const Graph& b) {
+  const auto names = [](const Graph& graph) {
+    std::vector<std::string> all;
+    for (const Value* input : graph.inputs()) all.push_back(input->name());
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  QUENCH_CHECK(names(a) == names(b), "the two models have different inputs: they were made from different networks");
+}
+
+}  // namespace
+
+double ModelComparison::largest() const {
+  double most = 0.0;
+  for (const ValueDifference& value : values) most = std::max(most, value.largest);
+  return most;
+}
+
+ModelComparison compare_models(const Graph& a, const Graph& b, const Dataset& data, const CompareOptions& options) {
+  check_inputs(a, b);
+  Comparison comparison(a, b);
+  FeedOptions how;
+  how.batch = options.batch;
+  how.otherwise = kBatch;
+  how.workers = options.workers;
+  Feed feed(a, data, how);
+  std::int64_t done = 0;
+  while (const std::optional<Fed> fed = feed.next()) {
+    comparison.add(*fed);
+    done += fed->items;
+    if (options.progress) options.progress(done, feed.size());
+  }
+  QUENCH_CHECK(done > 0, "the data is empty: there is nothing to compare");
+  return comparison.result();
+}
+
+}  // namespace quench

@@ -1,0 +1,122 @@
+#include "quench/convert.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "convert/converted.h"
+#include "ops/integer_form.h"
+#include "quant/requantize.h"
+#include "quench/quantizers.h"
+#include "support/expect_error.h"
+#include "verify/many_ops.h"
+
+namespace quench {
+namespace {
+
+TEST(Convert, ANetworkBecomesOperatorsOnCodes) {
+  const QuantizedModel model = calibrated_small("onnxruntime");
+  ConvertRecord record;
+  const QuantizedModel int8 = convert(model, {}, &record);
+  EXPECT_EQ(int8.stage, ModelStage::kConverted);
+  EXPECT_EQ(ops_of(int8.graph),
+            "quench.Quantize quench.QConv quench.QConv quench.QAdd quench.Dequantize GlobalMaxPool");
+  EXPECT_EQ(record.requantize, "mlas");
+  EXPECT_EQ(record.layers, 3);
+  ASSERT_EQ(record.in_float.size(), 1U);
+  EXPECT_EQ(record.in_float[0].node, "pool");
+  EXPECT_TRUE(record.warnings.empty());
+  EXPECT_GT(record.largest_accumulator, 0.0);
+  // One byte for each weight, under its own name.
+  EXPECT_EQ(int8.graph.value("w1").dtype(), DType::kInt8);
+  EXPECT_EQ(int8.graph.value("w1").tensor().element_size(), 1);
+  EXPECT_EQ(int8.graph.value("b1").dtype(), DType::kInt32);
+  EXPECT_EQ(int8.graph.value("relu1.fq").dtype(), DType::kUint8);
+  int8.graph.verify();
+  EXPECT_TRUE(quantizers_of(int8.graph).empty());
+}
+
+TEST(Convert, ComputesWhatItsSimulationDoes) {
+  const at::Tensor x = whole({8, 3, 8, 8}, 5, 9);
+  for (const char* platform :
+       {"onnxruntime", "openvino", "fbgemm", "qnnpack", "snpe", "ncnn", "tensorrt_qdq", "vitis"}) {
+    const QuantizedModel model = calibrated_small(platform);
+    const at::Tensor simulated = run_graph(model.graph, x), found = run_graph(convert(model).graph, x);
+    const double step = simulated.abs().max().item<double>() / 100;
+    EXPECT_LE((found - simulated).abs().max().item<double>(), 2 * step) << platform;
+    EXPECT_GT(simulated.std().item<double>(), 0.0) << platform;
+  }
+}
+
+// Everything but the Softmax at the end and the product in front of it, under every rule that is not a runtime's own
+// choice of layers.
+TEST(Convert, EveryLayerThatHasAnIntegerFormGetsIt) {
+  at::manual_seed(9);
+  const at::Tensor x = at::randn({4, 8, 12, 12});
+  const QuantizedModel model = calibrated_model(many_ops(), "onnxruntime", x);
+  const at::Tensor simulated = run_graph(model.graph, x);
+  for (const char* rule : {"float", "affine", "half_up", "away", "tflite"}) {
+    ConvertRecord record;
+    const QuantizedModel int8 = convert(model, {.requantize = rule}, &record);
+    std::string in_float;
+    for (const auto& layer : record.in_float) in_float += layer.op + " ";
+    EXPECT_EQ(in_float, "MatMul Softmax ") << rule;  // nothing quantizes what a Softmax reads
+    for (const auto& node : int8.graph.nodes())
+      if (!float_op(*node).empty()) EXPECT_EQ(node->get_string("requantize", ""), rule) << node->where();
+    EXPECT_LE((run_graph(int8.graph, x) - simulated).abs().max().item<double>(), 0.05) << rule;
+  }
+}
+
+TEST(Convert, UnderMlasWhatOnnxRuntimeComputesInFloatStaysFloat) {
+  const QuantizedModel model = calibrated_small("tensorrt_qdq");  // int8 activations
+  ConvertRecord mlas, own;
+  convert(model, {.requantize = "mlas"}, &mlas);
+  convert(model, {}, &own);
+  EXPECT_EQ(mlas.layers, 0);
+  EXPECT_NE(mlas.in_float.at(0).reason.find("ONNX Runtime computes it in float"), std::string::npos);
+  EXPECT_GT(own.layers, 0);
+}
+
+TEST(Convert, WeightsOfFourBitsAreStoredAsSuch) {
+  QuantConfig config;
+  config.weight.bits = 4;
+  const QuantizedModel model = calibrated_small("tensorrt_qdq", config);
+  const QuantizedModel int4 = convert(model);
+  EXPECT_EQ(int4.graph.value("w2").dtype(), DType::kInt4);
+  const at::Tensor x = whole({8, 3, 8, 8}, 5, 9), simulated = run_graph(model.graph, x);
+  EXPECT_LE((run_graph(int4.graph, x) - simulated).abs().max().item<double>(),
+            simulated.abs().max().item<double>() / 50);
+}
+
+TEST(Convert, SixteenBitActivations) {
+  const QuantizedModel model = calibrated_small("ppl_w8a16");
+  const QuantizedModel wide = convert(model);
+  EXPECT_NE(ops_of(wide.graph).find("quench.QConv"), std::string::npos);
+  EXPECT_EQ(wide.graph.value("relu1.fq").dtype(), DType::kUint16);
+  const at::Tensor x = whole({8, 3, 8, 8}, 5, 9), simulated = run_graph(model.graph, x);
+  EXPECT_LE((run_graph(wide.graph, x) - simulated).abs().max().item<double>(),
+            simulated.abs().max().item<double>() / 10000);
+}
+
+TEST(Convert, RefusesOtherStages) {
+  QuantizedModel prepared = prepare_by_platform(small_graph(), "onnxruntime");
+  EXPECT_ERROR(convert(prepared), "prepared, not calibrated");
+  const QuantizedModel int8 = convert(calibrated_small("onnxruntime"));
+  EXPECT_ERROR(convert(int8), "converted already");
+  EXPECT_ERROR(convert(calibrated_small("onnxruntime"), {.requantize = "mlass"}), "rule of requantization", "mlas");
+}
+
+TEST(Convert, PrintsAsTorchDoes) {
+  const QuantizedModel model = calibrated_small("onnxruntime");
+  EXPECT_ERROR(print_converted(model), "not converted");
+  const std::string text = print_converted(convert(model));
+  EXPECT_NE(text.find("(conv1): QuantizedConvReLU2d(3, 4, kernel_size=(3, 3), stride=(1, 1), scale="),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("padding=(1, 1, 1, 1), weight=int8 per channel)"), std::string::npos) << text;
+  EXPECT_NE(text.find("QuantizedAddReLU(scale="), std::string::npos) << text;
+  EXPECT_NE(text.find("Quantize(scale="), std::string::npos) << text;
+  EXPECT_NE(text.find("DeQuantize()\n(pool): GlobalMaxPool()\n"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace quench
