@@ -25,6 +25,7 @@ demo: configure
 test: configure
 	tools/check
 	cmake --build $(BUILD) -j $(JOBS)
+	tools/check-includes --compile $(BUILD)
 	ctest --test-dir $(BUILD) --output-on-failure
 
 # A short run of every fuzzer, the same every time; bench/fuzz --seconds N takes longer ones.

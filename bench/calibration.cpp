@@ -95,7 +95,7 @@ std::int64_t observed_elements(const Graph& graph, const Observing& observing, c
 void time_one(const Graph& graph, const Float& plain, const std::string& observer, const at::Tensor& x, int rounds) {
   QuantizedModel model = with_observer(graph, observer);
   Graph& quantized = model.graph;
-  Observing observing(quantized);
+  Observing observing(model);
   const double elements = static_cast<double>(observed_elements(quantized, observing, x.narrow(0, 0, 1)) * x.size(0));
   FloatRun network(quantized, observing, "cpu");
   std::vector<double> ratios, excess;
@@ -109,7 +109,7 @@ void time_one(const Graph& graph, const Float& plain, const std::string& observe
   }
   const double scales = seconds_of([&] {
     observing.observe_constants(quantized);
-    observing.take_over(quantized);
+    observing.take_over(model);
   });
   std::printf("%-14s %6.3f %6.3f %6.2f %9.0f\n", observer.c_str(), median(ratios), median(excess), scales,
               elements / static_cast<double>(x.size(0)));

@@ -60,7 +60,7 @@ class Executor {
   int on_gradient(const std::string& value, GradientHook hook);  // needs options.grad
   void remove_hook(int hook);
 
-  // The observer of the quench.FakeQuant of this name while it observes; null removes it. Not owned.
+  // The observer of the quantizer of this name while it observes; null removes it. Not owned.
   void set_observer(const std::string& node, Observer* observer);
 
   ExecOptions& options();  // training, reconstructing, grad, seed and step may change between runs

@@ -1,6 +1,6 @@
 // Fake quantizers: what quantization does to a tensor, in float, with a gradient. A FakeQuant is an algorithm
 // (one file each in src/fake_quant/): a function of the tensor and of state that somebody else holds: a node of
-// a graph (quench.FakeQuant: its inputs) or a Quantizer (quench/quantizer.h).
+// a graph (quench/quantizers.h: its inputs) or a Quantizer (quench/quantizer.h).
 #pragma once
 
 #include <memory>
@@ -19,13 +19,16 @@ class Tensor;
 
 namespace quench {
 
-// What a quantizer is, without its tensors.
+// What a quantizer computes, without its tensors: all that a forward needs, and what a node of a graph holds. A plan's
+// QuantizerSpec (quench/plan.h) says besides how its scale is found, which is settled once the model is calibrated, and
+// leaves role and division to the entry and the plan. fake_quant_spec(entry, by) makes the one of the other.
 struct FakeQuantSpec {
   std::string algorithm = "fixed";
   QScheme scheme;
   Role role = Role::kActivation;
   QuantizeBy by = QuantizeBy::kReciprocal;
   Options options;  // of the algorithm
+  bool operator==(const FakeQuantSpec&) const = default;
 };
 
 // With both off a quantizer is the exact identity; docs/numerics.md 5.0.
@@ -37,7 +40,7 @@ struct QuantFlags {
 enum class ParamShape : std::uint8_t { kScalar, kScale, kInput };  // 0-d; like the scales; like x
 
 struct FakeQuantParam {
-  std::string name;  // the graph's initializer is "<value>.fq.<name>"
+  std::string name;  // a quantizer's constant is called after the value and this
   ParamShape shape = ParamShape::kScalar;
   bool learnable = true;  // an optimizer's parameter, else a buffer
   double initial = 0.0;

@@ -1,5 +1,5 @@
 // Graph, Node, Value: the one intermediate form, ONNX-shaped. Op kinds are ONNX operator names in the
-// semantics of opset 21; "domain.Op" for other domains ("quench.FakeQuant"). No LibTorch header is
+// semantics of opset 21; "domain.Op" for other domains ("com.microsoft.Gelu"). No LibTorch header is
 // needed to move nodes about.
 //
 // Subgraphs (If, Loop, Scan) are Attrs. What a body takes from the graph around it is explicit: the
@@ -7,6 +7,7 @@
 // in the same order; Node::captures counts them. So uses, lifetimes and gradients need no special case.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <iosfwd>
 #include <list>
@@ -88,6 +89,12 @@ class Value {
   std::vector<Use> uses_;
 };
 
+// What an operator made of a node's attributes, so that they are parsed once. Its reader checks whether the attributes
+// are still the same; copies of the node share it.
+struct NodeMemo {
+  virtual ~NodeMemo() = default;
+};
+
 class Node {
  public:
   const std::string& name() const { return name_; }
@@ -118,6 +125,9 @@ class Node {
 
   std::string where() const;  // "node 'conv1' (Conv)", for messages
 
+  std::shared_ptr<const NodeMemo> memo() const { return memo_.load(); }
+  void set_memo(std::shared_ptr<const NodeMemo> memo) const { memo_.store(std::move(memo)); }
+
  private:
   friend class Graph;
   std::string name_;
@@ -125,6 +135,7 @@ class Node {
   std::vector<Value*> inputs_;
   std::vector<Value*> outputs_;
   std::list<std::unique_ptr<Node>>::iterator position_;
+  mutable std::atomic<std::shared_ptr<const NodeMemo>> memo_;  // graphs are run by several threads at once
 };
 
 // Where a graph came from; shown by `quench inspect`, not part of what the graph is.
@@ -198,6 +209,10 @@ class Graph {
   void sort();          // into topological order, stably; throws on a cycle and names its nodes
   void verify() const;  // throws at the first broken invariant
 
+  // Another number whenever nodes, links, names or constants have changed (attributes do not count), and in every copy:
+  // an executor of an earlier one must be made anew.
+  std::uint64_t revision() const { return revision_; }
+
  private:
   Value& add_value(const std::string& name);
   Node& place(std::list<std::unique_ptr<Node>>::iterator at, const std::string& op, const std::string& name,
@@ -205,12 +220,14 @@ class Graph {
   std::vector<std::string> default_output_names(const std::string& name, int count) const;
   void unlink(Value* value, Node& node, int slot);
   void copy_from(const Graph& other, bool copy_tensors);
+  void changed();
 
   std::list<std::unique_ptr<Node>> nodes_;
   std::unordered_map<std::string, std::unique_ptr<Value>> values_;
   std::unordered_map<std::string, Node*> nodes_by_name_;
   std::vector<Value*> inputs_;
   std::vector<Value*> outputs_;
+  std::uint64_t revision_ = 0;
 };
 
 // The stable text form (docs/formats.md). Small tensors are written as numbers; larger ones as base64

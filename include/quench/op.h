@@ -2,9 +2,7 @@
 // (opset 21 semantics); several near relatives share a file in src/ops/.
 #pragma once
 
-#include <any>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -61,15 +59,10 @@ class ExecContext {
   virtual at::Generator& generator() = 0;         // seeded by the run's options
   // Of this node in this run, for numbers made by Philox.
   virtual RandomKey random_key(const Node&) const { return {}; }
-  // The observer of a quench.FakeQuant that observes; null if none was named.
+  // The observer of a quantizer that observes; null if none was named.
   virtual Observer* observer(const Node&) const { return nullptr; }
-  // What the operator keeps for this node from run to run; empty at first.
-  virtual std::any& kept(const Node& node) { return kept_[&node]; }
   // Runs a body of `node` (If, Loop, Scan). `inputs` fit the body's own inputs, captures included.
   virtual std::vector<RtValue> run_body(const Graph& body, const std::vector<RtValue>& inputs) = 0;
-
- private:
-  std::map<const Node*, std::any> kept_;
 };
 
 // One per slot of the node; none where absent. Reading past the end gives none too, so that a node with too

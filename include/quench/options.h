@@ -35,6 +35,8 @@ class Options {
   const std::string& word(const std::string& name) const;
   bool flag(const std::string& name) const { return number(name) != 0; }
 
+  bool operator==(const Options&) const = default;
+
  private:
   std::map<std::string, OptionValue> values_;
 };

@@ -12,6 +12,9 @@
 
 namespace quench {
 
+// Instead of an observer: the quantizer came with its scale and keeps it.
+inline constexpr const char* kNoObserver = "none";
+
 // All that is chosen about one quantizer: what QuantSettings (quench/quant_config.h) say in parts.
 struct QuantizerSpec {
   QScheme scheme;

@@ -20,7 +20,7 @@ enum class ModelStage : std::uint8_t {
 const char* name_of(ModelStage stage);  // "prepared", "calibrated" ...
 ModelStage model_stage_from_name(const std::string& name);
 
-class ModelObservers;  // of a model that is calibrated by the caller's own loop: quench/prepare.h
+class ModelRun;  // what forward() keeps from call to call: quench/prepare.h
 
 struct QuantizedModel {
   Graph graph;
@@ -29,30 +29,35 @@ struct QuantizedModel {
 
   QuantizedModel() = default;
   QuantizedModel(Graph graph, QuantPlan plan, ModelStage stage = ModelStage::kPrepared);
-  // A copy shares tensors with the original, as graphs do, and has no observers.
+  // A copy shares tensors with the original, as graphs do, and has no run.
   QuantizedModel(const QuantizedModel& other);
   QuantizedModel& operator=(const QuantizedModel& other);
   QuantizedModel(QuantizedModel&&) noexcept = default;
   QuantizedModel& operator=(QuantizedModel&&) noexcept = default;
 
-  // The entry of the plan for a quantizer; null if the plan has none (a model from another tool).
+  // The entry of the plan for a quantizer; null if the plan has none.
   const PlanEntry* entry_of(const Node& quantizer) const;
 
-  std::shared_ptr<ModelObservers> observers;  // between enable_calibration and enable_quantization
+  std::shared_ptr<ModelRun> run;
 };
 
-// Throws unless the model is what `stage` promises: every entry of the plan has its quantizer and no quantizer is
-// without an entry; from kCalibrated on, all have scales. Names what is wrong.
+// One that leads has a scale of its own; one that follows has the constants of its leader. Null if it leads.
+Node* leader_of(const QuantizedModel& model, const Node& quantizer);
+// The observer that the plan names for it, fresh; null where it keeps the scale that it came with.
+std::unique_ptr<Observer> observer_of(const QuantizedModel& model, const Node& quantizer);
+
+// Throws unless the model is what `stage` promises: every entry of the plan has the quantizer that it describes and no
+// quantizer is without an entry; those that share have the same constants; from kCalibrated on there are quantizers,
+// and their scales make sense. Names what is wrong. Every stage calls it on what it is given.
 void verify(const QuantizedModel& model, ModelStage stage);
-// The same for a graph alone: throws for quantizers that were never calibrated, naming them.
-void check_calibrated(const Graph& graph);
 
 // In files, plan and stage are texts in the graph's metadata. A graph that has no quantizers yet is float, whatever
 // was planned.
 Graph with_plan_text(const QuantizedModel& model);
 bool holds_plan(const Graph& file);
-void drop_plan_text(Graph& file);  // of a file that has no quantizers any more
-// Throws if the file holds no plan: it was not written by quench.
+QuantPlan plan_in(const Graph& file);  // throws if it holds none: it was not written by quench
+void drop_plan_text(Graph& file);      // of a file that has no quantizers any more
+// A model as 'quench quantize' wrote it, verified.
 QuantizedModel quantized_model_of(Graph file);
 
 }  // namespace quench

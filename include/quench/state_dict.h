@@ -1,21 +1,17 @@
-// Weights in files and in memory: a plain map of names to tensors. Reads PyTorch's .pt / .pth (tensors
-// only: nothing in the pickle is executed) and safetensors; fills a torch::nn::Module.
+// Weights in files and in memory: reads PyTorch's .pt / .pth (tensors only: nothing in the pickle is executed) and
+// safetensors; fills a torch::nn::Module.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
-namespace at {
-class Tensor;
-}
+#include "quench/safetensors.h"
+
 namespace torch::nn {
 class Module;
 }
 
 namespace quench {
-
-using TensorMap = std::map<std::string, at::Tensor>;
 
 // Either kind of file, told apart by its first bytes.
 TensorMap read_state_dict(const std::string& path);
@@ -23,11 +19,6 @@ TensorMap read_state_dict(const std::string& path);
 // A zip written by torch.save: a dict of tensors, or a checkpoint with one under "state_dict",
 // "model_state_dict" or "model". Files older than torch 1.6 (no zip) are refused.
 TensorMap read_torch_file(const std::string& path);
-
-TensorMap read_safetensors(const std::string& path);
-// Written to a temporary file and renamed. `metadata` goes into the header's "__metadata__".
-void write_safetensors(const std::string& path, const TensorMap& tensors,
-                       const std::map<std::string, std::string>& metadata = {});
 
 struct StateOptions {
   bool strict = true;  // missing and unexpected names are errors; else they are only returned

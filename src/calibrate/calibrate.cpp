@@ -40,14 +40,9 @@ bool needs_data(const Observing& observing) {
 void quantize_constants(const Observing& observing) {
   for (const ObservedQuantizer& one : observing.quantizers()) {
     if (one.from_data) continue;
-    one.algorithm->accept(one.observer->qparams(), fake_quant_tensors(*one.node));
+    set_qparams(*one.node, one.observer->qparams());
     set_fake_quant_flags(*one.node, {.quantize = true});
   }
-}
-
-void quantize_followers(Graph& graph) {
-  for (Node* node : quantizers_of(graph))
-    if (follows(*node)) set_fake_quant_flags(*node, {.quantize = true});
 }
 
 // One batch through the network, seen by the observers: its items, not the copies that pad it.
@@ -81,10 +76,10 @@ RunBatch quantized_run(Graph& graph, Observing& observing, const std::string& de
   exec.device = device;
   const auto executor = std::make_shared<Executor>(graph, exec);
   observing.attach(*executor);
-  return [=, outputs = output_names(graph), &graph, &observing](const Fed& batch) {
+  return [=, outputs = output_names(graph), &observing](const Fed& batch) {
     observing.count_items(batch.items, batch.rows);
     executor->run(batch.inputs, outputs);
-    quantize_followers(graph);
+    observing.switch_followers_on();
   };
 }
 
@@ -148,8 +143,7 @@ void observe_data(Graph& graph, Observing& observing, const Dataset& data, const
 
 QuantizerRecord record_of(const ObservedQuantizer& one) {
   const FakeQuantSpec& spec = one.algorithm->spec();
-  return {one.value().name(), spec.role, spec.scheme.text(), one.observer->kind(),
-          one.algorithm->deployed(fake_quant_tensors(*one.node))};
+  return {one.value().name(), spec.role, spec.scheme.text(), one.observer->kind(), qparams_of(*one.node)};
 }
 
 // Restores every quantizer's flags unless calibration finished.
@@ -177,14 +171,13 @@ CalibrationRecord run(QuantizedModel& model, const Dataset& data, const Calibrat
   const auto start = Clock::now();
   QUENCH_CHECK(options.batches >= 0, "the number of batches must be at least 1, not ", options.batches);
   FlagsKept flags(graph);
-  Observing observing(graph);
+  Observing observing(model);
   set_state(graph, std::nullopt, {});
   observing.observe_constants(graph);
   if (needs_data(observing)) observe_data(graph, observing, data, options, record);
-  observing.take_over(graph);
+  observing.take_over(model);
   flags.done = true;
   record.raised = fit_biases(model);
-  model.stage = std::max(model.stage, ModelStage::kCalibrated);
   for (const ObservedQuantizer& one : observing.quantizers()) record.quantizers.push_back(record_of(one));
   record.seconds = seconds_since(start);
   return record;

@@ -3,10 +3,8 @@
 #include <ATen/ATen.h>
 
 #include "calibrate/eager_rules.h"
-#include "calibrate/fit_biases.h"
-#include "calibrate/observing.h"
 #include "quench/error.h"
-#include "quench/executor.h"
+#include "quench/prepare.h"
 
 namespace quench {
 namespace {
@@ -75,18 +73,9 @@ EagerModel fuse_modules(const EagerModel& model, const std::vector<std::vector<s
 }
 
 struct PreparedModel::State {
-  explicit State(QuantizedModel given) : prepared(std::move(given)), observing(prepared.graph) {
-    set_state(prepared.graph, std::nullopt, {});
-    for (const ObservedQuantizer& one : observing.quantizers())
-      if (one.from_data) set_fake_quant_flags(*one.node, {.observe = true});
-    observing.observe_constants(prepared.graph);
-    executor = std::make_unique<Executor>(prepared.graph);
-    observing.attach(*executor);
-  }
+  explicit State(QuantizedModel given) : model(std::move(given)) { enable_calibration(model); }
 
-  QuantizedModel prepared;
-  Observing observing;
-  std::unique_ptr<Executor> executor;
+  QuantizedModel model;
   bool finished = false;
 };
 
@@ -96,7 +85,8 @@ PreparedModel::PreparedModel(PreparedModel&&) noexcept = default;
 
 std::vector<at::Tensor> PreparedModel::forward(const std::vector<at::Tensor>& inputs) {
   std::vector<at::Tensor> results;
-  for (const RtValue& value : state_->executor->run({inputs.begin(), inputs.end()})) results.push_back(value.tensor());
+  for (const RtValue& value : quench::forward(state_->model, {inputs.begin(), inputs.end()}))
+    results.push_back(value.tensor());
   return results;
 }
 
@@ -108,17 +98,14 @@ at::Tensor PreparedModel::forward(const at::Tensor& x) {
 
 void PreparedModel::finish() {
   if (state_->finished) return;
-  state_->observing.take_over(state_->prepared.graph);
-  fit_biases(state_->prepared);
-  state_->prepared.stage = ModelStage::kCalibrated;
-  state_->executor = std::make_unique<Executor>(state_->prepared.graph);
+  enable_quantization(state_->model);
   state_->finished = true;
 }
 
 bool PreparedModel::finished() const { return state_->finished; }
-const QuantizedModel& PreparedModel::model() const { return state_->prepared; }
-const Graph& PreparedModel::graph() const { return state_->prepared.graph; }
-const QuantPlan& PreparedModel::plan() const { return state_->prepared.plan; }
+const QuantizedModel& PreparedModel::model() const { return state_->model; }
+const Graph& PreparedModel::graph() const { return state_->model.graph; }
+const QuantPlan& PreparedModel::plan() const { return state_->model.plan; }
 
 PreparedModel prepare(const EagerModel& model) {
   for (const ModuleInfo& module : model.modules())

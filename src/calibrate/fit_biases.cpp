@@ -15,9 +15,9 @@ std::vector<float> floats_of(const at::Tensor& tensor) {
 }
 
 // The quantizer that owns this scale and follows no other.
-const Node* quantizer_with(const Graph& graph, const Value* scale) {
-  for (const Node* node : quantizers_of(graph))
-    if (node->input(1) == scale && !follows(*node)) return node;
+const Node* quantizer_with(const QuantizedModel& model, const Value* scale) {
+  for (const Node* node : quantizers_of(model.graph))
+    if (node->input(1) == scale && !leader_of(model, *node)) return node;
   return nullptr;
 }
 
@@ -37,21 +37,20 @@ void note_in_plan(QuantPlan& plan, const std::string& weight, const std::string&
 }
 
 std::string fit_bias(QuantizedModel& model, const Node& bias, Executor& executor) {
-  const Node* weight = quantizer_with(model.graph, bias.input(2));
+  const Node* weight = quantizer_with(model, bias.input(2));
   QUENCH_CHECK(weight, "its weight's scale belongs to no quantizer");
   const std::string& name = bias.input(0)->name();
   const std::vector<float> x_scale = floats_of(bias.input(1)->tensor().abs());
   QUENCH_CHECK(x_scale.size() == 1, "the layer's input has ", x_scale.size(),
                " scales; a bias in int32 needs one for the whole tensor");
-  const FakeQuantSpec spec = fake_quant_spec(*weight);
   const FakeQuantTensors tensors = fake_quant_tensors(*weight);
   QParams params{floats_of(tensors.scale().abs()), {}};
   for (const float zero : floats_of(tensors.zero_point())) params.zero_point.push_back(static_cast<int>(zero));
   const std::vector<float> values = floats_of(executor.run({}, {name}).at(name).tensor());
-  const RaisedScales raised = raise_weight_scales(values, x_scale[0], {spec.scheme, params});
+  const RaisedScales raised = raise_weight_scales(values, x_scale[0], {fake_quant_spec(*weight).scheme, params});
   if (raised.channels.empty()) return "";
   params.scale = raised.scale;
-  make_fake_quant(spec)->accept(params, tensors);
+  set_qparams(*weight, params);
   note_in_plan(model.plan, weight->input(0)->name(), channels_text(raised));
   return concat("'", weight->input(0)->name(), "': ", channels_text(raised));
 }

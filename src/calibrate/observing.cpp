@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <set>
 
 #include "kernels/parallel.h"
@@ -49,15 +50,6 @@ std::vector<QParams> all_qparams(const std::vector<ObservedQuantizer>& quantizer
   return found;
 }
 
-// It came with its scale (a file of Q/DQ nodes) and names no observer to find another.
-bool keeps_its_scale(const Node& node) { return is_calibrated(node) && !names_observer(node); }
-
-// Its constants are those of a quantizer that leads.
-void check_leads(const std::set<const Value*>& scales, const Node& follower) {
-  QUENCH_CHECK(scales.contains(follower.input(1)), follower.where(), " says that it shares the scale of '",
-               leader_of(follower), "', but no quantizer that is observed has that scale");
-}
-
 }  // namespace
 
 void ObservedQuantizer::observe(const at::Tensor& x) const {
@@ -66,22 +58,21 @@ void ObservedQuantizer::observe(const at::Tensor& x) const {
                [&] { observer->observe(algorithm->transform(x.detach().to(at::kFloat))); });
 }
 
-Observing::Observing(Graph& graph) {
-  const std::set<const Value*> of_data = values_of_data(graph);
-  std::set<const Value*> scales;
-  std::vector<const Node*> followers;
-  for (Node* node : quantizers_of(graph)) {
-    if (keeps_its_scale(*node)) continue;
-    if (follows(*node)) {
-      followers.push_back(node);
+Observing::Observing(QuantizedModel& model) {
+  verify(model, ModelStage::kPrepared);
+  const std::set<const Value*> of_data = values_of_data(model.graph);
+  for (Node* node : quantizers_of(model.graph)) {
+    if (const Node* leader = leader_of(model, *node)) {
+      followers_.push_back({node, leader});
       continue;
     }
-    scales.insert(node->input(1));
-    quantizers_.push_back(
-        {node, make_fake_quant(fake_quant_spec(*node)), observer_of(*node), of_data.contains(node->input(0))});
+    if (std::unique_ptr<Observer> observer = observer_of(model, *node))
+      quantizers_.push_back({node, fake_quant_of(*node), std::move(observer), of_data.contains(node->input(0))});
+    else
+      QUENCH_CHECK(model.stage >= ModelStage::kCalibrated, node->where(),
+                   " has neither a scale nor an observer: it cannot be calibrated");
   }
-  for (const Node* follower : followers) check_leads(scales, *follower);
-  give_own_tensors(graph);
+  give_own_tensors(model.graph);
 }
 
 void Observing::observe_constants(const Graph& graph) {
@@ -108,7 +99,12 @@ bool Observing::by_batch() const {
                      [](const ObservedQuantizer& one) { return one.from_data && one.observer->by_batch(); });
 }
 
-void Observing::take_over(Graph& graph) {
+void Observing::switch_followers_on() const {
+  for (const FollowingQuantizer& one : followers_)
+    if (fake_quant_flags(*one.leader).quantize) set_fake_quant_flags(*one.node, {.quantize = true});
+}
+
+void Observing::take_over(QuantizedModel& model) {
   std::string blind;
   for (const ObservedQuantizer& one : quantizers_)
     if (!has_seen(*one.observer)) blind += concat(blind.empty() ? "'" : ", '", one.value().name(), "'");
@@ -118,8 +114,8 @@ void Observing::take_over(Graph& graph) {
   for (std::size_t i = 0; i < found.size(); ++i)
     with_context([&] { return concat("at ", quantizers_[i].node->where()); },
                  [&] { quantizers_[i].algorithm->accept(found[i], fake_quant_tensors(*quantizers_[i].node)); });
-  for (Node* node : quantizers_of(graph)) mark_calibrated(*node);
-  set_state(graph, std::nullopt, {.quantize = true});
+  set_state(model.graph, std::nullopt, {.quantize = true});
+  model.stage = std::max(model.stage, ModelStage::kCalibrated);
 }
 
 }  // namespace quench

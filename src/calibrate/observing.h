@@ -1,4 +1,4 @@
-// The observers of a graph's quantizers, from creation (each leading quantizer gets the observer that its node names),
+// The observers of a model's quantizers, from creation (each leading quantizer gets the observer that the plan names),
 // through seeing data, to writing what they found into the quantizers' constants.
 // calibrate() feeds them from a data set; a program with its own loop attaches an Executor.
 #pragma once
@@ -8,27 +8,31 @@
 #include <vector>
 
 #include "quench/executor.h"
-#include "quench/fake_quant.h"
-#include "quench/graph.h"
+#include "quench/quantized_model.h"
 
 namespace quench {
 
-// A quantizer with a scale of its own. Those that follow it have the same constants and see
-// nothing themselves.
+// A quantizer with a scale of its own.
 struct ObservedQuantizer {
   Node* node = nullptr;
-  std::unique_ptr<FakeQuant> algorithm;
+  std::shared_ptr<const FakeQuant> algorithm;
   std::unique_ptr<Observer> observer;
   bool from_data = false;  // else its value follows from constants alone: a weight
   Value& value() const { return *node->input(0); }
   void observe(const at::Tensor& x) const;  // as the node itself does while it observes
 };
 
+// One that has the constants of its leader, and sees nothing itself.
+struct FollowingQuantizer {
+  Node* node = nullptr;
+  const Node* leader = nullptr;
+};
+
 class Observing {
  public:
-  // Gives every quantizer tensors that no copy of the graph shares, so that only this graph changes. Its nodes must
-  // outlive it (the graph may move); executors of the graph are made afterwards.
-  explicit Observing(Graph& graph);
+  // Gives every quantizer tensors that no copy of the graph shares, so that only this model changes. Its nodes must
+  // outlive it (the model may move); executors of the graph are made afterwards.
+  explicit Observing(QuantizedModel& model);
 
   // Lets those whose value follows from constants see it, once.
   void observe_constants(const Graph& graph);
@@ -38,14 +42,17 @@ class Observing {
   void count_items(std::int64_t items, std::int64_t of) const;
   // Whether what they find depends on how the data is cut into batches.
   bool by_batch() const;
-  // All of them are calibrated afterwards: constants hold what the observers found, `quantize` is on, `observe` off.
+  // A leader's scale is known after the first batch that it observed and quantized: those that follow it join then.
+  void switch_followers_on() const;
+  // The model is calibrated afterwards: constants hold what the observers found, `quantize` is on, `observe` off.
   // If any saw nothing, throws, naming them all, and changes nothing.
-  void take_over(Graph& graph);
+  void take_over(QuantizedModel& model);
 
   const std::vector<ObservedQuantizer>& quantizers() const { return quantizers_; }  // in order of the graph
 
  private:
   std::vector<ObservedQuantizer> quantizers_;
+  std::vector<FollowingQuantizer> followers_;
 };
 
 }  // namespace quench

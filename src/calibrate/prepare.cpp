@@ -1,7 +1,7 @@
 #include "quench/prepare.h"
 
+#include "quantized/given_quantizers.h"
 #include "quantized/insert_plan.h"
-#include "quantized/restore_schemes.h"
 #include "quench/error.h"
 #include "quench/pass.h"
 #include "quench/platform.h"
@@ -41,36 +41,25 @@ const Node* own_quantizer(const Graph& graph) {
   return nullptr;
 }
 
-QuantPlan plan_of_its_own(const Graph& graph, const QuantConfig& config) {
-  QuantPlan plan;
-  plan.platform = platform_name(config.platform);
-  plan.by = QuantizeBy::kDivision;
-  for (const Node* node : quantizers_of(graph)) {
-    const FakeQuantSpec spec = fake_quant_spec(*node);
-    PlanEntry entry;
-    entry.value = node->input(0)->name();
-    entry.role = spec.role;
-    entry.scheme = spec.scheme;
-    entry.fake_quant = spec.algorithm;
-    entry.rule = "the model came with it";
-    plan.entries.push_back(entry);
-  }
-  return plan;
-}
-
 // A model that is already quantized keeps its quantizers and their state; the platform adds none.
 QuantizedModel prepare_quantized(const Graph& graph, const QuantConfig& config, const PrepareOptions& options) {
   QUENCH_CHECK(!options.plan, "the model is already quantized (", own_quantizer(graph)->where(),
                "): a plan cannot be applied on top of its quantizers");
+  const bool is_planned = holds_plan(graph), is_ours = is_planned && !quantizers_of(graph).empty();
   Graph result(graph);
   run_passes(result, {"infer_shapes", "fold_constants", "eliminate_dropout", "eliminate_identity", "qdq_to_fake_quant",
                       "eliminate_dead", "infer_shapes"});
-  if (!holds_plan(result)) {
-    QuantPlan plan = plan_of_its_own(result, config);
-    return {std::move(result), std::move(plan), ModelStage::kCalibrated};
+  if (is_ours) return quantized_model_of(std::move(result));
+  QuantPlan plan;
+  plan.platform = platform_name(config.platform);
+  if (is_planned) {  // a file that we deployed
+    plan = plan_in(result);
+    drop_plan_text(result);
+    restore_schemes(result, plan);
   }
-  QuantizedModel model = quantized_model_of(std::move(result));  // a file of ours
-  restore_schemes(model.graph, model.plan);
+  plan = plan_of_quantizers(result, std::move(plan));
+  QuantizedModel model(std::move(result), std::move(plan), ModelStage::kCalibrated);
+  verify(model, ModelStage::kCalibrated);
   return model;
 }
 
@@ -87,6 +76,7 @@ QuantizedModel insert_quantizers(const Graph& graph, const QuantPlan& plan) {
   const bool named = !plan.platform.empty();
   QuantizedModel model(graph, plan);
   insert_plan(model.graph, plan, named ? find_platform(plan.platform).weighted : standard_weighted());
+  verify(model, ModelStage::kPrepared);
   return model;
 }
 

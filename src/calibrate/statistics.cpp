@@ -11,7 +11,7 @@
 #include "data/batch_size.h"
 #include "kernels/parallel.h"
 #include "quench/error.h"
-#include "quench/state_dict.h"
+#include "quench/safetensors.h"
 
 namespace quench {
 namespace {

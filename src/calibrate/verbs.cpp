@@ -1,19 +1,46 @@
 // MQBench's verbs: calibration by the caller's own loop.
 #include <ATen/core/TensorBody.h>
 
+#include <algorithm>
+
 #include "calibrate/fit_biases.h"
 #include "calibrate/observing.h"
 #include "quench/prepare.h"
 
 namespace quench {
 
-class ModelObservers {
+// One executor for all batches, made anew when the graph has changed or moved.
+class ModelRun {
  public:
-  explicit ModelObservers(Graph& graph) : observing(graph) {}
-  Observing observing;
+  std::optional<Observing> observing;  // between enable_calibration and enable_quantization
+
+  void observe(QuantizedModel& model) {
+    observing.emplace(model);
+    executor_.reset();
+  }
+  void stop_observing() {
+    observing.reset();
+    executor_.reset();
+  }
+  Executor& executor_of(const Graph& graph) {
+    if (executor_ && &executor_->graph() == &graph && revision_ == graph.revision()) return *executor_;
+    executor_ = std::make_unique<Executor>(graph);
+    revision_ = graph.revision();
+    if (observing) observing->attach(*executor_);
+    return *executor_;
+  }
+
+ private:
+  std::unique_ptr<Executor> executor_;
+  std::uint64_t revision_ = 0;
 };
 
 namespace {
+
+ModelRun& run_of(QuantizedModel& model) {
+  if (!model.run) model.run = std::make_shared<ModelRun>();
+  return *model.run;
+}
 
 bool is_wanted(const ObservedQuantizer& one, std::optional<Role> role) {
   return !role || one.algorithm->spec().role == *role;
@@ -21,17 +48,16 @@ bool is_wanted(const ObservedQuantizer& one, std::optional<Role> role) {
 
 // Constants are seen at once. Those that follow a leader never observe, and quantize when it has a scale (forward).
 void watch(QuantizedModel& model, std::optional<Role> role, QuantFlags flags) {
-  if (!model.observers) model.observers = std::make_shared<ModelObservers>(model.graph);
-  Observing& observing = model.observers->observing;
-  observing.observe_constants(model.graph);
-  for (const ObservedQuantizer& one : observing.quantizers()) {
+  ModelRun& run = run_of(model);
+  if (!run.observing) run.observe(model);
+  run.observing->observe_constants(model.graph);
+  for (const ObservedQuantizer& one : run.observing->quantizers()) {
     if (!is_wanted(one, role)) continue;
     if (one.from_data) {
       set_fake_quant_flags(*one.node, flags);
     } else {
       // One that is calibrated keeps its scale, which may have been raised for its bias since.
-      if (flags.quantize && !is_calibrated(*one.node))
-        one.algorithm->accept(one.observer->qparams(), fake_quant_tensors(*one.node));
+      if (flags.quantize && model.stage < ModelStage::kCalibrated) set_qparams(*one.node, one.observer->qparams());
       set_fake_quant_flags(*one.node, {.quantize = flags.quantize});
     }
   }
@@ -40,15 +66,6 @@ void watch(QuantizedModel& model, std::optional<Role> role, QuantFlags flags) {
 void only(QuantizedModel& model, std::optional<Role> role, QuantFlags flags) {
   disable_all(model);
   watch(model, role, flags);
-}
-
-// A leader's scale is known after the first batch that it observed and quantized.
-void switch_followers_on(Graph& graph) {
-  for (Node* node : quantizers_of(graph)) {
-    if (!follows(*node)) continue;
-    const Node* leader = quantizer_of(graph, leader_of(*node));
-    if (leader && fake_quant_flags(*leader).quantize) set_fake_quant_flags(*node, {.quantize = true});
-  }
 }
 
 }  // namespace
@@ -66,22 +83,21 @@ void enable_all(QuantizedModel& model) { only(model, std::nullopt, {.observe = t
 void disable_all(QuantizedModel& model) { set_state(model.graph, std::nullopt, {}); }
 
 void enable_quantization(QuantizedModel& model, bool weight_cali_on, bool act_cali_on) {
-  if (model.observers) {
-    model.observers->observing.take_over(model.graph);
+  ModelRun& run = run_of(model);
+  if (run.observing) {
+    run.observing->take_over(model);
     fit_biases(model);
-    model.stage = std::max(model.stage, ModelStage::kCalibrated);
   }
   set_state(model.graph, std::nullopt, {.quantize = true});
   if (weight_cali_on) watch(model, Role::kWeight, {.observe = true, .quantize = true});
   if (act_cali_on) watch(model, Role::kActivation, {.observe = true, .quantize = true});
-  if (!weight_cali_on && !act_cali_on) model.observers.reset();
+  if (!weight_cali_on && !act_cali_on) run.stop_observing();
 }
 
 std::vector<RtValue> forward(QuantizedModel& model, const std::vector<RtValue>& inputs) {
-  Executor executor(model.graph);
-  if (model.observers) model.observers->observing.attach(executor);
-  std::vector<RtValue> outputs = executor.run(inputs);
-  if (model.observers) switch_followers_on(model.graph);
+  ModelRun& run = run_of(model);
+  std::vector<RtValue> outputs = run.executor_of(model.graph).run(inputs);
+  if (run.observing) run.observing->switch_followers_on();
   return outputs;
 }
 

@@ -95,7 +95,8 @@ EvalResult evaluate_graph(const Arguments& options, Graph graph, const Dataset& 
 void eval(const Arguments& options, const CommonOptions& common) {
   check_options(options);
   const Graph graph = load_model(options.model, options.import);
-  if (holds_plan(graph)) check_calibrated(graph);  // else it would pass for quantized
+  // One that was never calibrated would pass for quantized.
+  if (holds_plan(graph) && !quantizers_of(graph).empty()) verify(quantized_model_of(graph), ModelStage::kCalibrated);
   const std::unique_ptr<Dataset> data = open_data(options.data, options.limit, graph);
   check_task(options, graph, data->task());
   std::vector<Prediction> earlier;

@@ -52,7 +52,7 @@ QuantPlan plan_model(const Graph& graph, const QuantConfig& config) {
 }
 
 QuantPlan read_plan_of(const std::string& path) {
-  if (path.ends_with(".onnx")) return quantized_model_of(import_model(path)).plan;
+  if (path.ends_with(".onnx")) return plan_in(import_model(path));
   const std::vector<std::uint8_t> bytes = read_file(path, kLargestPlan);
   return plan_from_yaml({bytes.begin(), bytes.end()}, path);
 }

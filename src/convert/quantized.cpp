@@ -22,8 +22,7 @@ at::Tensor scale_of(const Node& bias_quantizer, int slot) {
 }  // namespace
 
 QType qtype_of(const Node& quantizer) {
-  const FakeQuantSpec spec = fake_quant_spec(quantizer);
-  QType type{spec.scheme, make_fake_quant(spec)->deployed(fake_quant_tensors(quantizer))};
+  QType type{fake_quant_spec(quantizer).scheme, qparams_of(quantizer)};
   with_context([&] { return concat("at ", quantizer.where()); }, [&] { check_scales(type.params); });
   return type;
 }

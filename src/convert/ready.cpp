@@ -4,7 +4,7 @@
 
 #include "convert/quantized.h"
 #include "passes/rewrite.h"
-#include "quantized/restore_schemes.h"
+#include "quantized/given_quantizers.h"
 #include "quench/error.h"
 #include "quench/executor.h"
 #include "quench/pass.h"
@@ -13,18 +13,13 @@
 namespace quench {
 namespace {
 
-void check_quantizers(const Graph& graph) {
-  int found = 0;
+void check_deployable(const Graph& graph) {
   for (const auto& node : graph.nodes()) {
     QUENCH_CHECK(node->op() != "quench.Leaf", node->where(),
                  " runs code of its own, which no file can hold: remove it from the model to be deployed");
-    if (!is_quantizer(node.get()) && !is_bias_quantizer(node.get())) continue;
-    ++found;
-    QUENCH_CHECK(is_on(*node), node->where(),
-                 " is switched off: calibrate the model, or switch it on (enable_quantization)");
-    QUENCH_CHECK(is_bias_quantizer(node.get()) || is_calibrated(*node), node->where(), " was never calibrated");
+    if (is_quantizer(node.get()) || is_bias_quantizer(node.get()))
+      QUENCH_CHECK(is_on(*node), node->where(), " is switched off: switch it on (enable_quantization)");
   }
-  QUENCH_CHECK(found > 0, "the model has no quantizers: 'quench quantize' inserts them");
 }
 
 void drop_stubs(Graph& graph) {
@@ -36,20 +31,6 @@ void drop_stubs(Graph& graph) {
       graph.set_op(*stub, "Identity");
       stub->attrs.clear();
     }
-}
-
-// A quantizer after an output y gave it the name y.fq.
-void restore_output_names(Graph& graph) {
-  for (Value* output : graph.outputs()) {
-    const Node* node = output->producer();
-    if (!is_quantizer(node) || output->name() != node->input(0)->name() + ".fq") continue;
-    Value& inner = *node->input(0);
-    if (inner.is_input() || inner.is_graph_output()) continue;
-    const std::string name = inner.name();
-    graph.rename(inner, graph.unique_name(name + "_float"));
-    graph.rename(*output, name);
-    graph.metadata[kFloatOutputKey + name] = inner.name();  // for who reads the file back
-  }
 }
 
 // A weight that is computed from constants (transposed, normalized) becomes one.
@@ -75,9 +56,10 @@ void fold_computed_weights(Graph& graph) {
 
 }  // namespace
 
-Graph ready_for_deployment(const Graph& quantized) {
-  check_quantizers(quantized);
-  Graph graph(quantized);
+Graph ready_for_deployment(const QuantizedModel& model) {
+  verify(model, ModelStage::kCalibrated);
+  check_deployable(model.graph);
+  Graph graph = with_plan_text(model);
   drop_stubs(graph);
   run_passes(graph, {"fold_live_norms", "eliminate_dead"});
   fold_computed_weights(graph);
@@ -85,7 +67,7 @@ Graph ready_for_deployment(const Graph& quantized) {
   for (const Node* node : quantizers_of(graph))
     QUENCH_CHECK(fake_quant_spec(*node).role == Role::kActivation || node->input(0)->is_constant(), node->where(),
                  ": the weight is computed from the data, which no target takes");
-  restore_output_names(graph);
+  give_outputs_their_names(graph);
   // What was calibrated in 16 bits (a module that trains in them): targets compute in float32 beside their integers.
   if (run_passes(graph, {"widen_to_float32", "infer_shapes"})[0].changes > 0)
     run_passes(graph, {"eliminate_identity", "eliminate_dead"});

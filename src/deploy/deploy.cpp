@@ -32,15 +32,10 @@ const Exporter& exporter_of(const std::string& platform) {
 
 // How and from which files a model was made is not for those that it is shipped to; the plan is: it says what Q/DQ
 // pairs cannot.
-Graph to_be_shipped(const QuantizedModel& model) {
-  Graph file = with_plan_text(model);
-  file.metadata.erase("quench.format");
-  file.metadata.erase("quench.record");
-  return file;
-}
-
-Graph ready_for(const Graph& quantized, const Exporter& exporter, std::vector<std::string>& notes) {
-  Graph graph = ready_for_deployment(quantized);
+Graph ready_for(const QuantizedModel& model, const Exporter& exporter, std::vector<std::string>& notes) {
+  Graph graph = ready_for_deployment(model);
+  graph.metadata.erase("quench.format");
+  graph.metadata.erase("quench.record");
   if (exporter.io == IoTypes::kModel) return graph;
   std::string names;
   for (const std::string& name : use_float32_io(graph)) names += concat(names.empty() ? "'" : ", '", name, "'");
@@ -73,8 +68,8 @@ Deployment deploy(const QuantizedModel& model, const DeployOptions& options) {
   result.platform = chosen_platform(model, options.platform);
   const Exporter& exporter = exporter_of(result.platform);
   const std::string product = find_platform(result.platform).product;
-  const Graph ready = with_context([] { return "while deploying"; },
-                                   [&] { return ready_for(to_be_shipped(model), exporter, result.notes); });
+  const Graph ready =
+      with_context([] { return "while deploying"; }, [&] { return ready_for(model, exporter, result.notes); });
   const DeployJob job{
       ready,         result.platform,   options.name,
       options.opset, model.plan.parity, options.exporter.checked(exporter.options, concat("exporter '", product, "'"))};

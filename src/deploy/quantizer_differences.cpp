@@ -264,12 +264,13 @@ void align_quantizers(const Graph& model, Graph& file) {
     const Node* other = at == places.end() ? nullptr : quantizer_at(at->second);
     if (!is_quantizer(quantizer) || !is_quantizer(other)) continue;
     const FakeQuantSpec ours = fake_quant_spec(*quantizer);
-    Node& node = *file.find_node(other->name());
-    node.attrs["quantize_by"] = std::string(name_of(ours.by));
-    const QScheme found = fake_quant_spec(*other).scheme;
+    FakeQuantSpec theirs = fake_quant_spec(*other);
+    const QScheme found = theirs.scheme;
+    theirs.by = ours.by;
     if (ours.scheme.is_int() && ours.scheme.narrow() && found.is_int() && found.is_signed() && !found.narrow() &&
         ours.scheme.bits() == found.bits())
-      set_scheme_of(node, ours.scheme);
+      theirs.scheme = ours.scheme;
+    set_fake_quant_spec(*file.find_node(other->name()), theirs);
   }
 }
 

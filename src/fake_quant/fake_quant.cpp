@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "fake_quant/node_attributes.h"
 #include "quant/scale_rule.h"
 #include "quench/error.h"
 
@@ -44,7 +43,6 @@ void check_fits(const FakeQuantSpec& spec, const FakeQuantEntry& entry) {
 }
 
 FakeQuantSpec with_checked_options(const FakeQuantSpec& spec, const FakeQuantEntry& entry) {
-  check_option_names(spec.algorithm, entry.options);
   FakeQuantSpec checked = spec;
   const Options options = spec.options.checked(entry.options, "fake quantizer '" + spec.algorithm + "'");
   for (const auto& [name, value] : options.values()) {

@@ -53,6 +53,7 @@ void Graph::copy_from(const Graph& other, bool copy_tensors) {
     to.captures = from->captures;
     to.frozen = from->frozen;
     for (const auto& [key, attr] : from->attrs) to.attrs[key] = copy_attr(attr, copy_tensors);
+    to.set_memo(from->memo());
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (!from->outputs_[i]) continue;
       to.outputs_[i]->type_ = from->outputs_[i]->type_;

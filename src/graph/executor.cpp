@@ -55,7 +55,6 @@ struct Executor::State {
   std::vector<RtValue> constants;  // by value id
   std::vector<Inputs> prepared;    // by step; empty if the op prepares nothing
   std::map<std::pair<std::vector<int>, std::vector<int>>, Schedule> schedules;
-  std::map<const Node*, std::any> kept;
   std::map<const Graph*, std::unique_ptr<Executor>> bodies;
 
   int next_hook = 0;
@@ -89,7 +88,6 @@ class RunContext : public ExecContext {
     const auto at = state_.observers.find(&node);
     return at == state_.observers.end() ? nullptr : at->second;
   }
-  std::any& kept(const Node& node) override { return state_.kept[&node]; }
   std::vector<RtValue> run_body(const Graph& body, const std::vector<RtValue>& inputs) override {
     std::unique_ptr<Executor>& executor = state_.bodies[&body];
     if (!executor) executor = std::make_unique<Executor>(body, state_.options);

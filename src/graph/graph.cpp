@@ -11,6 +11,11 @@
 
 namespace quench {
 
+void Graph::changed() {
+  static std::atomic<std::uint64_t> last = 0;
+  revision_ = ++last;
+}
+
 Graph::Graph() = default;
 Graph::~Graph() = default;
 Graph::Graph(Graph&&) noexcept = default;
@@ -75,6 +80,7 @@ Value& Graph::add_value(const std::string& name) {
   auto [at, added] = values_.try_emplace(name, std::make_unique<Value>());
   QUENCH_CHECK(added, "the name '", name, "' is used twice in the graph");
   at->second->name_ = name;
+  changed();
   return *at->second;
 }
 
@@ -103,6 +109,7 @@ void Graph::set_tensor(Value& constant, const at::Tensor& tensor, DType dtype) {
   constant.tensor_ = std::make_shared<const at::Tensor>(tensor);
   constant.type_ = TypeInfo::tensor(dtype, dims_of(tensor));
   constant.contents.reset();
+  changed();
 }
 
 std::vector<std::string> Graph::default_output_names(const std::string& name, int count) const {
@@ -154,15 +161,20 @@ void Graph::set_input(Node& node, int slot, Value* value) {
   unlink(node.inputs_.at(index), node, slot);
   node.inputs_[index] = value;
   if (value) value->uses_.push_back({&node, slot});
+  changed();
 }
 
 void Graph::set_inputs(Node& node, const std::vector<Value*>& inputs) {
   for (std::size_t i = 0; i < node.inputs_.size(); ++i) unlink(node.inputs_[i], node, static_cast<int>(i));
   node.inputs_.clear();
+  changed();
   for (std::size_t i = 0; i < inputs.size(); ++i) set_input(node, static_cast<int>(i), inputs[i]);
 }
 
-void Graph::set_op(Node& node, const std::string& op) { node.op_ = op; }
+void Graph::set_op(Node& node, const std::string& op) {
+  node.op_ = op;
+  changed();
+}
 
 Value* Graph::add_node_output(Node& node, const std::string& name) {
   Value* value = name.empty() ? nullptr : &add_value(name);
@@ -171,6 +183,7 @@ Value* Graph::add_node_output(Node& node, const std::string& name) {
     value->output_index_ = static_cast<int>(node.outputs_.size());
   }
   node.outputs_.push_back(value);
+  changed();
   return value;
 }
 
@@ -185,6 +198,7 @@ void Graph::replace_uses(Value& from, Value& to) {
 void Graph::add_output(Value& value) {
   outputs_.push_back(&value);
   ++value.graph_outputs_;
+  changed();
 }
 
 void Graph::set_output(int index, Value& value) {
@@ -192,11 +206,13 @@ void Graph::set_output(int index, Value& value) {
   --output->graph_outputs_;
   output = &value;
   ++value.graph_outputs_;
+  changed();
 }
 
 void Graph::clear_outputs() {
   for (Value* value : outputs_) --value->graph_outputs_;
   outputs_.clear();
+  changed();
 }
 
 void Graph::rename(Value& value, const std::string& name) {
@@ -207,6 +223,7 @@ void Graph::rename(Value& value, const std::string& name) {
   entry.key() = name;
   value.name_ = name;
   values_.insert(std::move(entry));
+  changed();
 }
 
 namespace {
@@ -225,6 +242,7 @@ void Graph::drop_last_output(Node& node) {
   if (output) check_unused(node, *output);
   node.outputs_.pop_back();
   if (output) values_.erase(std::string(output->name_));
+  changed();
 }
 
 void Graph::erase(Node& node) {
@@ -235,6 +253,7 @@ void Graph::erase(Node& node) {
     if (output) values_.erase(std::string(output->name_));
   nodes_by_name_.erase(node.name_);
   nodes_.erase(node.position_);
+  changed();
 }
 
 void Graph::erase(Value& value) {
@@ -244,8 +263,12 @@ void Graph::erase(Value& value) {
   QUENCH_CHECK(!value.is_graph_output(), "cannot erase '", value.name_, "': it is an output of the graph");
   std::erase(inputs_, &value);
   values_.erase(std::string(value.name_));
+  changed();
 }
 
-void Graph::move_before(Node& node, Node& at) { nodes_.splice(at.position_, nodes_, node.position_); }
+void Graph::move_before(Node& node, Node& at) {
+  nodes_.splice(at.position_, nodes_, node.position_);
+  changed();
+}
 
 }  // namespace quench

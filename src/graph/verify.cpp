@@ -116,6 +116,7 @@ void Graph::sort() {
   const std::string first = cyclic ? nodes_.front()->where() : "";
   sorted.splice(sorted.end(), nodes_);
   nodes_ = std::move(sorted);
+  changed();
   QUENCH_CHECK(!cyclic, "the graph has a cycle through ", first);
 }
 

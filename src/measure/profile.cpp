@@ -155,7 +155,7 @@ ProfileRecord profile(const QuantizedModel& quantized, const Dataset& data, cons
   return with_context([] { return "while profiling"; },
                       [&] {
                         const auto start = Clock::now();
-                        check_calibrated(quantized.graph);
+                        verify(quantized, ModelStage::kCalibrated);
                         const Graph plain = reference ? *reference : without_quantizers(quantized.graph);
                         Profiler profiler(plain, quantized, options);
                         ProfileRecord record;

@@ -24,18 +24,7 @@
 namespace quench {
 namespace {
 
-Node& insert(Graph& graph, Value& value, const QType& type, Role role) {
-  const FakeQuantSpec spec{"fixed", type.scheme, role, QuantizeBy::kDivision, {}};
-  Node& node = insert_fake_quant(graph, value, spec, {.quantize = true});
-  make_fake_quant(spec)->accept(type.params, fake_quant_tensors(node));
-  mark_calibrated(node);
-  if (!type.scheme.per_tensor()) return node;  // no observer could give it these numbers again
-  Options given;
-  given.set("scale", static_cast<double>(type.params.scale[0]));
-  given.set("zero_point", static_cast<double>(type.params.zero_point[0]));
-  set_observer_of(node, "fixed_qparams", given);
-  return node;
-}
+FakeQuantSpec spec_of(const QType& type, Role role) { return {"fixed", type.scheme, role, QuantizeBy::kDivision, {}}; }
 
 // All readers of the codes, where each gives back float on the same grid.
 std::vector<Node*> dequantizers_of(const Value& codes, const QType& type) {
@@ -56,30 +45,15 @@ Node* clip_behind(const Node& quantize) {
   return known && clamp_of(*clip).known ? clip : nullptr;
 }
 
-// A quantizer of x for `reader` alone: what else reads x goes on reading it as it is.
-Node& quantize_for(Graph& graph, Value& x, Node& reader, const QType& type) {
-  const std::vector<Value::Use> uses = x.uses();
-  std::vector<int> outputs;
-  for (std::size_t i = 0; i < graph.outputs().size(); ++i)
-    if (graph.outputs()[i] == &x) outputs.push_back(static_cast<int>(i));
-  Node& node = insert(graph, x, type, is_made_of_constants(x) ? Role::kWeight : Role::kActivation);
-  for (const Value::Use& use : uses)
-    if (use.node != &reader) graph.set_input(*use.node, use.slot, &x);
-  for (const int index : outputs) graph.set_output(index, x);
-  return node;
-}
-
 // Two QuantizeLinear of one value with the same numbers are one quantizer; with others each has its own.
 Node& quantizer_for(Graph& graph, Node& quantize, const QType& type) {
-  Value& x = *quantize.input(0);
-  Node* found = graph.find_node(x.name() + ".fq");
-  if (!found) return quantize_for(graph, x, quantize, type);
-  const auto algorithm = make_fake_quant(fake_quant_spec(*found));
-  if (type == QType{algorithm->scheme(), algorithm->deployed(fake_quant_tensors(*found))}) return *found;
-  Node& again = graph.insert_before(quantize, "Identity", graph.unique_name(x.name() + ".again"), {&x});
-  again.output().set_type(x.type());
-  graph.set_input(quantize, 0, &again.output());
-  return quantize_for(graph, again.output(), quantize, type);
+  const Value& x = *quantize.input(0);
+  Node* found = quantizer_of(graph, x.name());
+  if (found && type == QType{fake_quant_spec(*found).scheme, qparams_of(*found)}) return *found;
+  const Role role = is_made_of_constants(x) ? Role::kWeight : Role::kActivation;
+  Node& node = insert_fake_quant_for(graph, quantize, spec_of(type, role), {.quantize = true});
+  set_qparams(node, type.params);
+  return node;
 }
 
 bool convert_pair(Graph& graph, Node& quantize) {
@@ -162,7 +136,9 @@ void convert_weight(Graph& graph, Node& node, const QType& type, const at::Tenso
     graph.erase(node);
     return;
   }
-  Node& quantizer = insert(graph, replace_by_constant(graph, node, tensor), type, role);
+  Value& weight = replace_by_constant(graph, node, tensor);
+  Node& quantizer = insert_fake_quant(graph, weight, spec_of(type, role), {.quantize = true});
+  set_qparams(quantizer, type.params);
   done.push_back({codes, type, role, &quantizer.output()});
 }
 

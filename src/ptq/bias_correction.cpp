@@ -150,7 +150,7 @@ BiasCorrectionRecord correct_biases(QuantizedModel& model, const Dataset& data, 
   const auto start = std::chrono::steady_clock::now();
   BiasCorrectionRecord record;
   if (options.kind == BiasCorrection::kNone) return record;
-  check_calibrated(model.graph);
+  verify(model, ModelStage::kCalibrated);
   QuantizedModel result(model);  // an error leaves the model as it was
   const std::vector<Node*> layers = correctable_layers(result.graph, record.skipped);
   with_context([&] { return concat("during ", name_of(options.kind), " bias correction"); },
@@ -161,7 +161,7 @@ BiasCorrectionRecord correct_biases(QuantizedModel& model, const Dataset& data, 
                  else
                    correct_sequentially(result, layers, data, options, record);
                });
-  result.graph.verify();
+  verify(result, ModelStage::kCalibrated);
   model = std::move(result);
   record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return record;

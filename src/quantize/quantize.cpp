@@ -80,6 +80,7 @@ class Quantizing {
     if (data_.profile) stages_.run("profile", [&] { profile_layers(); });
     if (const auto warning = fallen_apart_warning(record_, config_)) record_.warnings.push_back(*warning);
     record_.stages = stages_.records();
+    if (model_.stage >= ModelStage::kCalibrated) verify(model_, model_.stage);
     return {std::move(model_), std::move(record_)};
   }
 

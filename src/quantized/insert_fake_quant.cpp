@@ -38,17 +38,10 @@ Node& place(Graph& graph, Value& value, const std::string& name) {
   return graph.insert_before(*graph.nodes().front(), kFakeQuantOp, name, {&value});
 }
 
-void describe(Node& node, const FakeQuantSpec& spec) {
-  for (const auto& [name, option] : spec.options.values()) {
-    if (const auto* word = std::get_if<std::string>(&option))
-      node.attrs[name] = *word;
-    else
-      node.attrs[name] = std::get<double>(option);
-  }
-  node.attrs["algorithm"] = spec.algorithm;
-  node.attrs["scheme"] = spec.scheme.text();
-  node.attrs["role"] = std::string(name_of(spec.role));
-  node.attrs["quantize_by"] = std::string(name_of(spec.by));
+// Whether the names that a quantizer of the value would take are taken: "scale" is one whatever the algorithm.
+bool has_quantizer_name(const Graph& graph, const Value& value) {
+  const std::string base = quantizer_name(value.name());
+  return graph.find_node(base) || graph.find_value(base + ".scale");
 }
 
 }  // namespace
@@ -57,13 +50,13 @@ Node& insert_fake_quant(Graph& graph, Value& value, const FakeQuantSpec& spec, Q
   make_fake_quant(spec);  // refuses what does not fit, before the graph is touched
   const FakeQuantTensors tensors = make_tensors(spec, sizes_of(value, spec));
   const std::vector<FakeQuantParam> params = params_of(spec);
-  const std::string base = value.name() + ".fq";
+  const std::string base = quantizer_name(value.name());
   QUENCH_CHECK(!graph.find_node(base), "'", value.name(), "' already has a quantizer");
   for (const FakeQuantParam& param : params)
     QUENCH_CHECK(!graph.find_value(base + "." + param.name), "the name '", base, ".", param.name, "' is taken");
   Node& node = place(graph, value, base);
   graph.replace_uses(value, node.output());
-  describe(node, spec);
+  set_fake_quant_spec(node, spec);
   set_fake_quant_flags(node, flags);
   std::vector<Value*> inputs = {&value};
   for (std::size_t i = 0; i < params.size(); ++i) {
@@ -73,6 +66,25 @@ Node& insert_fake_quant(Graph& graph, Value& value, const FakeQuantSpec& spec, Q
   }
   graph.set_inputs(node, inputs);
   node.output().set_type(value.type());
+  return node;
+}
+
+Node& insert_fake_quant_for(Graph& graph, Node& reader, const FakeQuantSpec& spec, QuantFlags flags) {
+  if (has_quantizer_name(graph, *reader.input(0))) {
+    Value& x = *reader.input(0);
+    Node& again = graph.insert_before(reader, "Identity", graph.unique_name(x.name() + ".again"), {&x});
+    again.output().set_type(x.type());
+    graph.set_input(reader, 0, &again.output());
+  }
+  Value& x = *reader.input(0);
+  const std::vector<Value::Use> uses = x.uses();
+  std::vector<int> outputs;
+  for (std::size_t i = 0; i < graph.outputs().size(); ++i)
+    if (graph.outputs()[i] == &x) outputs.push_back(static_cast<int>(i));
+  Node& node = insert_fake_quant(graph, x, spec, flags);
+  for (const Value::Use& use : uses)
+    if (use.node != &reader) graph.set_input(*use.node, use.slot, &x);
+  for (const int index : outputs) graph.set_output(index, x);
   return node;
 }
 

@@ -6,8 +6,6 @@
 
 #include <algorithm>
 
-#include "quantized/spelling.h"
-
 #include "quench/error.h"
 #include "quench/op.h"
 #include "quench/quantizers.h"
@@ -39,7 +37,6 @@ void insert_one(Graph& graph, QuantizeBy by, const std::vector<std::string>& wei
   Node& node = insert_fake_quant(graph, value, fake_quant_spec(entry, by));
   if (!value.producer()) keep_outputs(graph, value, node);
   if (entry.role == Role::kWeight) reconnect_others(graph, weighted, value, node);
-  set_observer_of(node, entry.observer, entry.observer_options);
   if (entry.shared_with.empty()) return;
   const Node* leader = quantizer_of(graph, entry.shared_with);
   QUENCH_CHECK(leader, "'", entry.shared_with, "' has no quantizer to share");
@@ -50,7 +47,6 @@ void insert_one(Graph& graph, QuantizeBy by, const std::vector<std::string>& wei
     graph.set_input(node, slot, leader->input(slot));
     graph.erase(*own);
   }
-  node.metadata[kSharedWithKey] = entry.shared_with;
 }
 
 // The layer that reads the bias together with the quantized values that its scale derives from.

@@ -8,8 +8,8 @@
 
 namespace quench {
 
-// Puts a quantizer after each value of the plan, both flags off; those that share have the same constants. Each
-// remembers its observer. `weighted`: operators that read a quantized weight as such; other readers of the constant go
+// Puts a quantizer after each value of the plan, both flags off; those that share have the same constants.
+// `weighted`: operators that read a quantized weight as such; other readers of the constant go
 // on reading it in float. Throws if a value does not exist, naming the entry, and leaves the graph as it was.
 void insert_plan(Graph& graph, const QuantPlan& plan, const std::vector<std::string>& weighted);
 

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <string_view>
+
 #include "quantized/spelling.h"
 #include "quench/error.h"
 
@@ -25,6 +27,15 @@ void take_out(Graph& graph, Node& quantizer) {
 
 }  // namespace
 
+std::string quantizer_name(const std::string& value) { return value + kNameEnding; }
+
+std::string quantized_value(const std::string& name) {
+  const std::size_t end = name.rfind(kNameEnding);
+  if (end == std::string::npos) return name;
+  const std::string rest = name.substr(end + std::string_view(kNameEnding).size());
+  return rest.empty() || rest[0] == '.' ? name.substr(0, end) : name;
+}
+
 bool is_quantizer(const Node* node) { return node && node->op() == kFakeQuantOp; }
 bool is_bias_quantizer(const Node* node) { return node && node->op() == kQuantizeBiasOp; }
 
@@ -44,7 +55,7 @@ Node* quantizer_in_front(const Node& reader, int slot) {
 
 Node* quantizer_of(const Graph& graph, const std::string& value) {
   // By its own name first: something may lie between the value and its quantizer (a norm that trains).
-  Node* named = graph.find_node(value + ".fq");
+  Node* named = graph.find_node(quantizer_name(value));
   const Value* found = graph.find_value(value);
   if (is_quantizer(named) || !found) return is_quantizer(named) ? named : nullptr;
   return quantizer_behind(*found);
@@ -52,7 +63,7 @@ Node* quantizer_of(const Graph& graph, const std::string& value) {
 
 Node& insert_bias_quantizer(Graph& graph, Node& layer, int slot, Value& bias, const Node& x, const Node& w,
                             bool quantize) {
-  Node& node = graph.insert_before(layer, kQuantizeBiasOp, graph.unique_name(bias.name() + ".fq"),
+  Node& node = graph.insert_before(layer, kQuantizeBiasOp, graph.unique_name(quantizer_name(bias.name())),
                                    {&bias, x.input(1), w.input(1)});
   node.output().set_type(bias.type());
   set_on(node, quantize);
@@ -76,12 +87,10 @@ FakeQuantTensors fake_quant_tensors(const Node& quantizer) {
   return tensors;
 }
 
-void set_scheme_of(Node& quantizer, const QScheme& scheme) { quantizer.attrs["scheme"] = scheme.text(); }
+void set_qparams(const Node& quantizer, const QParams& params) {
+  fake_quant_of(quantizer)->accept(params, fake_quant_tensors(quantizer));
+}
 
-bool follows(const Node& quantizer) { return quantizer.metadata.contains(kSharedWithKey); }
-const std::string& leader_of(const Node& follower) { return follower.metadata.at(kSharedWithKey); }
-
-bool is_calibrated(const Node& quantizer) { return quantizer.metadata.contains(kCalibratedKey); }
-void mark_calibrated(Node& quantizer) { quantizer.metadata[kCalibratedKey] = "1"; }
+QParams qparams_of(const Node& quantizer) { return fake_quant_of(quantizer)->deployed(fake_quant_tensors(quantizer)); }
 
 }  // namespace quench

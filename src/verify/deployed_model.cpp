@@ -32,12 +32,12 @@ const Node* quantize_behind(const Value& codes) {
 }
 
 // The name that a value of the file has in the simulation, where quantizers replace the pairs: the result of a pair on
-// v is "v.fq" there, but an output keeps its name.
+// v has the name of its quantizer there, but an output keeps its own.
 std::string simulated_name(const Value& value) {
   const Node* node = value.producer();
   if (!node || node->op() != "DequantizeLinear" || !node->input(0) || value.is_graph_output()) return value.name();
   const Node* quantize = quantize_behind(*node->input(0));
-  return quantize && quantize->input(0) ? simulated_name(*quantize->input(0)) + ".fq" : value.name();
+  return quantize && quantize->input(0) ? quantizer_name(simulated_name(*quantize->input(0))) : value.name();
 }
 
 // The tensors of codes by the value that was quantized.

@@ -47,7 +47,7 @@ std::vector<std::string> ends_of(const Graph& graph) {
 
 Graph ready_model(const std::string& path) {
   return with_context([&] { return concat("in the calibrated model ", path); },
-                      [&] { return ready_for_deployment(import_model(path)); });
+                      [&] { return ready_for_deployment(quantized_model_of(import_model(path))); });
 }
 
 }  // namespace

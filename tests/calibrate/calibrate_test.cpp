@@ -22,10 +22,10 @@ CalibrationOptions batches_of(std::int64_t batch) {
 }
 
 // What an observer finds that is shown the plain float value, batch by batch.
-QParams by_hand(const Graph& quantized, const std::string& value, std::int64_t batch) {
+QParams by_hand(const QuantizedModel& model, const std::string& value, std::int64_t batch) {
   const Graph graph = small_graph();
   Executor executor(graph);
-  const std::unique_ptr<Observer> observer = observer_of(*quantized.find_node(value + ".fq"));
+  const std::unique_ptr<Observer> observer = observer_of(model, *quantizer_of(model.graph, value));
   if (graph.value(value).is_constant())
     observer->observe(graph.value(value).tensor());
   else
@@ -45,7 +45,7 @@ TEST_P(CalibrateWith, FindsWhatObservingEachTensorByHandFinds) {
   EXPECT_EQ(record.batch, by_batch ? 4 : 16);
   ASSERT_EQ(record.quantizers.size(), 5U);
   for (const QuantizerRecord& found : record.quantizers) {
-    EXPECT_EQ(found.params, by_hand(model.graph, found.value, 4)) << found.value;
+    EXPECT_EQ(found.params, by_hand(model, found.value, 4)) << found.value;
     EXPECT_EQ(found.params, params_of(model, found.value)) << found.value;
   }
 }
@@ -83,26 +83,13 @@ TEST(Calibrate, CopiesThatFillUpAFixedBatchDoNotCount) {
 
 TEST(Calibrate, LeavesQuantizersOnAndCalibrated) {
   QuantizedModel model = quantized_model();
-  EXPECT_ERROR(check_calibrated(model.graph), "never calibrated", "'relu1'");
+  EXPECT_ERROR(verify(model, ModelStage::kCalibrated), "the model is prepared, not calibrated");
   calibrate(model, TensorData(images()));
-  check_calibrated(model.graph);
+  verify(model, ModelStage::kCalibrated);
   for (const auto& node : model.graph.nodes()) {
     if (node->op() != "quench.FakeQuant") continue;
     EXPECT_TRUE(fake_quant_flags(*node).quantize) << node->name();
     EXPECT_FALSE(fake_quant_flags(*node).observe) << node->name();
-  }
-}
-
-TEST(Calibrate, NamesAnUncalibratedQuantizer) {
-  QuantizedModel model = quantized_model();
-  calibrate(model, TensorData(images()));
-  model.graph.find_node("relu1.fq")->metadata.erase("quench.calibrated");
-  try {
-    check_calibrated(model.graph);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("'relu1'"), std::string::npos) << error.what();
-    EXPECT_EQ(std::string(error.what()).find("'relu2'"), std::string::npos) << error.what();
   }
 }
 
@@ -111,16 +98,14 @@ TEST(Calibrate, WeightsNeedNoData) {
   plan.entries = {plan_entry("w1", "int8 symmetric channel:0")};
   QuantizedModel model = insert_quantizers(small_graph(), plan);
   EXPECT_EQ(calibrate(model, TensorData(images())).images, 0);
-  EXPECT_EQ(params_of(model, "w1"), by_hand(model.graph, "w1", 32));
+  EXPECT_EQ(params_of(model, "w1"), by_hand(model, "w1", 32));
 }
 
 TEST(Calibrate, AQuantizerThatCameWithItsScaleKeepsIt) {
   QuantizedModel model = quantized_model();
-  Node& node = *model.graph.find_node("relu1.fq");
-  node.metadata.erase("quench.observer");
-  // Neither a scale nor an observer.
-  EXPECT_ERROR(calibrate(model, TensorData(images())), "'relu1.fq'", "names no observer");
-  mark_calibrated(node);
+  model.plan.entries[2].observer = kNoObserver;
+  EXPECT_ERROR(calibrate(model, TensorData(images())), "'relu1.fq'", "neither a scale nor an observer");
+  model.stage = ModelStage::kCalibrated;
   EXPECT_EQ(calibrate(model, TensorData(images())).quantizers.size(), 4U);
   EXPECT_EQ(params_of(model, "relu1").scale, std::vector<float>{1.0F});
 }
@@ -129,7 +114,7 @@ TEST(Calibrate, OneImageSuffices) {
   QuantizedModel model = quantized_model("mse");
   const CalibrationRecord record = calibrate(model, TensorData(images().narrow(0, 0, 1)));
   EXPECT_EQ(record.images, 1);
-  check_calibrated(model.graph);
+  verify(model, ModelStage::kCalibrated);
 }
 
 TEST(Calibrate, LeavesACopyOfTheGraphAlone) {
@@ -183,9 +168,9 @@ TEST(Calibrate, QuantizersThatShareTakeTheLeadersScale) {
   const CalibrationRecord record = calibrate(model, TensorData(images()));
   ASSERT_EQ(record.quantizers.size(), 1U);
   EXPECT_EQ(record.quantizers[0].value, "relu2");
-  EXPECT_EQ(params_of(model, "relu1"), by_hand(model.graph, "relu2", 32));
+  EXPECT_EQ(params_of(model, "relu1"), by_hand(model, "relu2", 32));
   EXPECT_EQ(params_of(model, "relu1"), params_of(model, "relu2"));
-  check_calibrated(model.graph);
+  verify(model, ModelStage::kCalibrated);
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ TEST(Eager, TheNotebooksFlow) {
   EXPECT_TRUE(at::allclose(prepared.forward(x), expected, 0, 65 * 1.2e-7 * expected.abs().max().item<double>()));
   EXPECT_FALSE(prepared.finished());
   prepared.finish();
-  EXPECT_NO_THROW(check_calibrated(prepared.graph()));
+  EXPECT_NO_THROW(verify(prepared.model(), ModelStage::kCalibrated));
   const at::Tensor quantized = prepared.forward(x);
   EXPECT_FALSE(at::equal(quantized, expected));
   // The last layer's scale is its range over 127 steps, of which its own rounding takes half. The layers before add

@@ -11,8 +11,9 @@ namespace quench {
 namespace {
 
 TEST(Observing, ALoopOfOnesOwnFindsTheSame) {
-  Graph graph = quantized_model("histogram").graph, fast = quantized_model("histogram").graph;
-  Observing observing(graph), fast_observing(fast);
+  QuantizedModel model = quantized_model("histogram"), other = quantized_model("histogram");
+  Graph &graph = model.graph, &fast = other.graph;
+  Observing observing(model), fast_observing(other);
   set_state(graph, Role::kActivation, {.observe = true});
   Executor executor(graph);
   observing.attach(executor);
@@ -23,30 +24,31 @@ TEST(Observing, ALoopOfOnesOwnFindsTheSame) {
     network.run({{fast.inputs()[0]->name(), RtValue(x)}});
   }
   observing.observe_constants(graph);
-  observing.take_over(graph);
+  observing.take_over(model);
   fast_observing.observe_constants(fast);
-  fast_observing.take_over(fast);
+  fast_observing.take_over(other);
   EXPECT_EQ(to_text(graph), to_text(fast));
 }
 
 TEST(Observing, NamesTheQuantizersThatSawNothing) {
-  Graph graph = quantized_model().graph;
-  const std::string before = to_text(graph);
-  Observing observing(graph);
-  observing.observe_constants(graph);
+  QuantizedModel model = quantized_model();
+  const std::string before = to_text(model.graph);
+  Observing observing(model);
+  observing.observe_constants(model.graph);
   try {
-    observing.take_over(graph);
+    observing.take_over(model);
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("'x', 'relu1', 'relu2'"), std::string::npos) << error.what();
   }
-  EXPECT_EQ(to_text(graph), before);
+  EXPECT_EQ(to_text(model.graph), before);
+  EXPECT_EQ(model.stage, ModelStage::kPrepared);
 }
 
 TEST(Observing, AFollowerWithoutItsLeaderIsRefused) {
-  Graph graph = quantized_model().graph;
-  graph.find_node("relu1.fq")->metadata["shared_with"] = "gone";
-  EXPECT_ERROR(Observing{graph}, "'relu1.fq'", "shares the scale of 'gone'");
+  QuantizedModel model = quantized_model();
+  model.plan.entries[2].shared_with = "gone";
+  EXPECT_ERROR(Observing{model}, "'relu1.fq'", "share the scale of 'gone'");
 }
 
 TEST(WithoutQuantizers, IsTheFloatNetwork) {

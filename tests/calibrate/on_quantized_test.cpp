@@ -37,7 +37,7 @@ TEST(OnQuantized, LaterQuantizersSeeQuantizedInputs) {
                                                         {seen.min().item<float>()}, {seen.max().item<float>()}));
   EXPECT_NE(params_of(model, "relu1"), params_of(on_float, "relu1"));
   EXPECT_EQ(params_of(model, "x"), params_of(on_float, "x"));
-  check_calibrated(model.graph);
+  verify(model, ModelStage::kCalibrated);
 }
 
 TEST(OnQuantized, AnObserverThatCannotIsNamed) {

@@ -125,7 +125,7 @@ TEST(Prepare, KeepsTheQuantizersThatAModelCameWith) {
   EXPECT_EQ(result.plan.count(Role::kWeight), 1);
   EXPECT_EQ(result.plan.count(Role::kActivation), 1);
   EXPECT_EQ(result.plan.find("x")->rule, "the model came with it");
-  check_calibrated(result.graph);
+  verify(result, ModelStage::kCalibrated);
   calibrate(result, TensorData(whole({4, 2}, 1, 9)));
   EXPECT_EQ(params_of(result.graph, "x"), (QParams{{0.25F}, {7}}));
   EXPECT_EQ(params_of(result.graph, "w"), (QParams{{0.5F, 0.25F, 0.125F}, {0, 0, 0}}));

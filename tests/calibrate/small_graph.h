@@ -84,8 +84,7 @@ class TensorData : public Dataset {
 };
 
 inline QParams params_of(const Graph& graph, const std::string& value) {
-  const Node& node = *graph.find_node(value + ".fq");
-  return make_fake_quant(fake_quant_spec(node))->deployed(fake_quant_tensors(node));
+  return qparams_of(*quantizer_of(graph, value));
 }
 
 inline QParams params_of(const QuantizedModel& model, const std::string& value) {

@@ -4,6 +4,7 @@
 #include "calibrate/small_graph.h"
 #include "quench/calibrate.h"
 #include "quench/deploy.h"
+#include "quench/op.h"
 #include "quench/prepare.h"
 #include "support/expect_error.h"
 
@@ -53,6 +54,37 @@ TEST(Verbs, KeepRaisedScales) {
   feed(by_verbs);
   enable_quantization(by_verbs, true, true);
   EXPECT_EQ(params_of(by_verbs, "w1"), params_of(by_call, "w1"));
+}
+
+// An operator is prepared once per executor.
+int prepared = 0;
+QUENCH_REGISTER_ITEM(OpEntry, "test.Counted", "of a test: the identity",
+                     {[](const Node&, const Inputs& in, ExecContext&) { return std::vector<RtValue>{in[0]}; },
+                      [](Node& node) { node.output().set_type(node.input(0)->type()); },
+                      {},
+                      [](const Node&, const Inputs& in) {
+                        ++prepared;
+                        return Inputs(in.size());
+                      }})
+
+TEST(Verbs, KeepOneExecutorUntilTheGraphChanges) {
+  QuantizedModel model = quantized_model();
+  Node& pool = *model.graph.find_node("pool");
+  Node& counted = model.graph.insert_before(pool, "test.Counted", "counted", {pool.input(0)});
+  model.graph.set_input(pool, 0, &counted.output());
+  prepared = 0;
+  enable_calibration(model);
+  feed(model);
+  EXPECT_EQ(prepared, 1);
+  enable_quantization(model);
+  feed(model);
+  const at::Tensor before = forward(model, {RtValue(images())})[0].tensor();
+  EXPECT_EQ(prepared, 2);
+  QuantizedModel moved = std::move(model);
+  EXPECT_TRUE(forward(moved, {RtValue(images())})[0].tensor().equal(before));
+  moved.graph.set_tensor(moved.graph.value("b2"), moved.graph.value("b2").tensor() + 50);
+  EXPECT_FALSE(forward(moved, {RtValue(images())})[0].tensor().equal(before));
+  EXPECT_EQ(prepared, 4);
 }
 
 // While it observes, the network is the float one.

@@ -162,10 +162,10 @@ TEST_F(Deploy, RefusesWhatIsNotReady) {
   expect_refused(run({}, demo_model()), "the model carries no plan: 'quench quantize' on the float model makes one");
   QuantizedModel prepared = prepare_by_platform(import_model(demo_model()), "tensorrt");
   export_onnx(with_plan_text(prepared), folder_.path("prepared.quench.onnx"));
-  expect_refused(run({}, folder_.path("prepared.quench.onnx")), "is switched off: calibrate the model");
+  expect_refused(run({}, folder_.path("prepared.quench.onnx")), "the model is prepared, not calibrated");
   enable_quantization(prepared);
   export_onnx(with_plan_text(prepared), folder_.path("uncalibrated.quench.onnx"));
-  expect_refused(run({}, folder_.path("uncalibrated.quench.onnx")), "was never calibrated");
+  expect_refused(run({}, folder_.path("uncalibrated.quench.onnx")), "the model is prepared, not calibrated");
   expect_refused(run({}, folder_.path("absent.quench.onnx")), "absent.quench.onnx");
   EXPECT_FALSE(fs::exists(out()));
 }

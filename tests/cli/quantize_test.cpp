@@ -201,8 +201,9 @@ TEST(Quantize, StopsAndDumpsWhereItIsTold) {
   EXPECT_NE(read_text(job.path("after_fuse.txt")).find("= Conv"), std::string::npos);
   EXPECT_NE(outcome.err.find("insert: "), std::string::npos) << outcome.err;
   // What was never calibrated does not pass for quantized.
-  expect_refused(quench_run({"eval", job.model(), "--data", demo_data(0, 4)}), "never calibrated");
-  expect_refused(quench_run({"profile", job.model(), "--data", demo_data(0, 4)}), "never calibrated");
+  expect_refused(quench_run({"eval", job.model(), "--data", demo_data(0, 4)}), "the model is prepared, not calibrated");
+  expect_refused(quench_run({"profile", job.model(), "--data", demo_data(0, 4)}),
+                 "the model is prepared, not calibrated");
   expect_refused(job.run({"--stop-after", "calibrat"}), "did you mean 'calibrate'?");
 }
 

@@ -22,7 +22,7 @@ std::string complaint(const std::string& platform, const std::string& file, cons
   for (DeployFile& one : deployment.files)
     if (one.name == file) change(one.model);
   try {
-    check_export(ready_for_deployment(graph), nullptr, deployment);
+    check_export(ready_for_deployment(quantized_model_of(graph)), nullptr, deployment);
   } catch (const InternalError& error) {
     return error.what();
   }
@@ -151,7 +151,7 @@ TEST(ExportCheck, FindsNothingWrongWithAnyPlatform) {
     if (find_platform(platform).user_schemes) continue;
     SCOPED_TRACE(platform);
     const Graph graph = calibrated_graph(platform);
-    const Graph ready = ready_for_deployment(graph);
+    const Graph ready = ready_for_deployment(quantized_model_of(graph));
     const Deployment deployment = deployed(graph);
     const QuantizerComparison found = compare_quantizers(ready, with_quantizers(read_back(deployment.files[0])));
     EXPECT_GT(found.quantizers, 3);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "deploy/deployed.h"
+#include "quantized/given_quantizers.h"
 #include "quench/fake_quant.h"
 #include "quench/pass.h"
 #include "support/describe.h"
@@ -26,16 +27,21 @@ inline void quantize(Graph& graph, const std::string& value, const std::string& 
   if (!algorithm.empty()) spec.algorithm = algorithm;
   if (graph.value(value).is_constant()) spec.role = value[0] == 'b' ? Role::kBias : Role::kWeight;
   Node& node = insert_fake_quant(graph, graph.value(value), spec, {.quantize = true});
-  make_fake_quant(spec)->accept({numbers.scale, numbers.zero_point}, fake_quant_tensors(node));
-  mark_calibrated(node);
+  set_qparams(node, {numbers.scale, numbers.zero_point});
 }
 
-// A graph as `quench quantize` would have left it for the platform.
-inline Graph planned(Graph graph, const std::string& platform) {
+// A graph whose quantizers have their scales, as a model of the platform.
+inline QuantizedModel calibrated(Graph graph, const std::string& platform = "") {
   run_passes(graph, {"infer_shapes"});
   QuantPlan plan;
   plan.platform = platform;
-  return with_plan_text({std::move(graph), plan, ModelStage::kCalibrated});
+  plan = plan_of_quantizers(graph, plan);
+  return {std::move(graph), std::move(plan), ModelStage::kCalibrated};
+}
+
+// As `quench quantize` would have left it in a file.
+inline Graph planned(Graph graph, const std::string& platform) {
+  return with_plan_text(calibrated(std::move(graph), platform));
 }
 
 // x -> conv (w, bias b) -> relu -> pool -> flat -> fc (v) -> y

@@ -99,8 +99,7 @@ TEST(ReferenceModel, KeepsHowTheTargetDivides) {
   FakeQuantSpec spec;
   spec.by = QuantizeBy::kDivision;
   Node& node = insert_fake_quant(graph, graph.value("relu"), spec, {.quantize = true});
-  make_fake_quant(spec)->accept({{0.3F}, {0}}, fake_quant_tensors(node));
-  mark_calibrated(node);
+  set_qparams(node, {{0.3F}, {0}});
   const Graph again = read_back(file_of(deployed(planned(graph, "academic")), "net.onnx"));
   EXPECT_EQ(fake_quant_spec(*again.find_node("relu.fq")).by, QuantizeBy::kDivision);
 }

@@ -17,7 +17,7 @@ std::string names_of(const StrippedModel& model) {
 }
 
 TEST(Strip, TensorsInOrderOfTheGraph) {
-  const StrippedModel model = strip_quantizers(ready_for_deployment(ranged_net(kInt8, kInt8)));
+  const StrippedModel model = strip_quantizers(ready_for_deployment(calibrated(ranged_net(kInt8, kInt8))));
   EXPECT_EQ(names_of(model), "x w relu flat v y ");
   EXPECT_EQ(model.find("w")->role, Role::kWeight);
   EXPECT_EQ(model.find("pool"), nullptr);
@@ -33,7 +33,7 @@ TEST(Strip, EmptyPads) {
   graph.set_input(conv, 0, &pad.output());
   run_passes(graph, {"infer_shapes"});
   quantize(graph, "pad", kInt8, {{0.5F}, {0}});
-  const StrippedModel model = strip_quantizers(ready_for_deployment(graph));
+  const StrippedModel model = strip_quantizers(ready_for_deployment(calibrated(graph)));
   EXPECT_EQ(names_of(model), "x ");
   EXPECT_FALSE(model.graph.find_node("pad"));
 }
@@ -43,7 +43,7 @@ TEST(Strip, AnInputThatIsAnOutput) {
   Graph graph = plain_net();
   graph.add_output(*graph.inputs()[0]);
   quantize(graph, "x", kInt8, {{0.5F}, {0}});
-  const StrippedModel model = strip_quantizers(ready_for_deployment(graph));
+  const StrippedModel model = strip_quantizers(ready_for_deployment(calibrated(graph)));
   EXPECT_EQ(names_of(model), "x ");
   EXPECT_EQ(model.graph.outputs()[1]->producer()->op(), "Identity");
 }
@@ -56,7 +56,7 @@ TEST(Strip, RangesFoundBehindMovers) {
   graph.set_input(fc, 0, &reshape.output());
   run_passes(graph, {"infer_shapes"});
   quantize(graph, "reshape", kInt8, {{0.5F}, {0}});
-  StrippedModel model = strip_quantizers(ready_for_deployment(graph));
+  StrippedModel model = strip_quantizers(ready_for_deployment(calibrated(graph)));
   pass_ranges_back(model);
   EXPECT_EQ(names_of(model), "pool flat reshape ");  // through two; no further than what averages
 }

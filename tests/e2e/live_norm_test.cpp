@@ -71,7 +71,7 @@ std::vector<Codes> weight_codes(const Graph& graph) {
   std::vector<Codes> all;
   for (const Node* node : nodes) {
     const at::Tensor quantized = values.at(node->output().name()).tensor();
-    const QParams params = make_fake_quant(fake_quant_spec(*node))->deployed(fake_quant_tensors(*node));
+    const QParams params = qparams_of(*node);
     const at::Tensor scale = at::tensor(params.scale);
     std::vector<std::int64_t> shape(static_cast<std::size_t>(quantized.dim()), 1);
     shape[static_cast<std::size_t>(fake_quant_spec(*node).scheme.axis())] = scale.numel();

@@ -57,7 +57,7 @@ Graph quantized(const char* algorithm, const char* observer, const Images& image
   }
   logits_of(executor, images.pixels);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    make_fake_quant(fake_quant_spec(*nodes[i]))->accept(observers[i]->qparams(), fake_quant_tensors(*nodes[i]));
+    set_qparams(*nodes[i], observers[i]->qparams());
     set_fake_quant_flags(*nodes[i], {.quantize = true});
   }
   return graph;

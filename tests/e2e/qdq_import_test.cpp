@@ -35,7 +35,7 @@ TEST(QdqImport, MobileNetV2KeepsItsBits) {
   EXPECT_EQ(prepared.plan.count(Role::kWeight), 53);
   EXPECT_EQ(count(prepared.graph, "quench.QuantizeBias"), 53);
   EXPECT_EQ(count(prepared.graph, "QuantizeLinear") + count(prepared.graph, "DequantizeLinear"), 0);
-  check_calibrated(prepared.graph);
+  verify(prepared, ModelStage::kCalibrated);
 
   at::manual_seed(1);
   const RtValue image(at::randn({2, 3, 96, 96}));

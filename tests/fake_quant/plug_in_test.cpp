@@ -2,7 +2,6 @@
 // scale, zero point, qmin and qmax.
 #include <gtest/gtest.h>
 
-#include "fake_quant/node_attributes.h"
 #include "fake_quant/oracle.h"
 #include "fake_quant/samples.h"
 
@@ -32,16 +31,6 @@ QUENCH_REGISTER_ITEM(FakeQuantEntry, "learned_bounds", "of a test: the bounds le
                       .learns_scale = true,
                       .learns_zero_point = true,
                       .per_channel = false})
-
-TEST(PlugIn, MayNotTakeTheNodesAttributesAsOptions) {
-  check_option_names("mine", {{"bias", 0.0, ""}});
-  for (const char* name : {"algorithm", "role", "scheme", "quantize_by", "observe", "quantize"}) try {
-      check_option_names("mine", {{name, 0.0, ""}});
-      ADD_FAILURE() << name;
-    } catch (const Error& error) {
-      EXPECT_NE(std::string(error.what()).find(concat("'mine' declares the option '", name, "'")), std::string::npos);
-    }
-}
 
 TEST(PlugIn, MayLearnItsBounds) {
   Quantizer quantizer(spec_of("learned_bounds", "int4 affine tensor"), {});

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "quench/error.h"
 #include "quench/executor.h"
 
@@ -70,6 +72,34 @@ TEST(Executor, RunsAPartOfTheGraph) {
   EXPECT_TRUE(at::equal(executor.run({{"a", x}}, {"b"}).at("b").tensor(), at::relu(x)));
   EXPECT_EQ(message_of([&] { executor.run({{"b", x}}, {"a"}); }),
             "graph input 'x' is needed for this run but was not given");
+}
+
+TEST(Graph, ARevisionIsNeverUsedTwice) {
+  Graph graph;
+  std::set<std::uint64_t> seen = {graph.revision()};
+  const auto is_new = [&] { return seen.insert(graph.revision()).second; };
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {2}));
+  EXPECT_TRUE(is_new());
+  Value& c = graph.add_constant("c", at::ones({2}));
+  EXPECT_TRUE(is_new());
+  Node& relu = graph.add("Relu", "relu", {&x});
+  EXPECT_TRUE(is_new());
+  graph.add_output(relu.output());
+  EXPECT_TRUE(is_new());
+  graph.set_input(relu, 0, &c);
+  EXPECT_TRUE(is_new());
+  graph.set_op(relu, "Neg");
+  EXPECT_TRUE(is_new());
+  graph.set_tensor(c, at::zeros({2}));
+  EXPECT_TRUE(is_new());
+  graph.rename(c, "d");
+  EXPECT_TRUE(is_new());
+  graph.erase(x);
+  EXPECT_TRUE(is_new());
+  const Graph copy = graph;
+  EXPECT_TRUE(seen.insert(copy.revision()).second) << "a copy has nodes of its own";
+  relu.attrs["alpha"] = 1.0;
+  EXPECT_FALSE(is_new());
 }
 
 }  // namespace

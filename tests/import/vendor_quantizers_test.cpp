@@ -46,7 +46,6 @@ TEST(VendorQuantizers, BecomeQuantizersOfOurs) {
   EXPECT_EQ(spec.role, Role::kActivation);
   const Node& node = *file.graph.find_node("x.fq");
   EXPECT_TRUE(fake_quant_flags(node).quantize);
-  EXPECT_TRUE(node.metadata.contains("quench.calibrated"));
   EXPECT_EQ(node.output().name(), "x_post_act_fake_quantizer");  // as the file calls it
   EXPECT_FALSE(file.graph.find_value("s"));                      // nothing is left over
   EXPECT_EQ(file.graph.find_node("relu")->input(0), &node.output());

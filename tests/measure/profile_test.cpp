@@ -138,7 +138,7 @@ TEST(Profile, RanksTheWorstFirst) {
 
 TEST(Profile, RefusesWhatWasNeverCalibrated) {
   const QuantizedModel graph = prepare_by_platform(two_convolutions(), "tensorrt");
-  EXPECT_ERROR(profile(graph, Noise()), "never calibrated", "'relu'");
+  EXPECT_ERROR(profile(graph, Noise()), "while profiling", "the model is prepared, not calibrated");
 }
 
 TEST(WithoutQuantizers, GivesTheFloatNetworkBitForBit) {

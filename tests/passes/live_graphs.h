@@ -29,7 +29,7 @@ inline Graph quantized_norm(Graph graph, bool quantize, int axis = 0) {
   const auto observer = make_observer("min_max", scheme);
   const std::string seen = norm_weight->output(0).name();
   observer->observe(Executor(live).run({}, {seen}).at(seen).tensor());
-  make_fake_quant(fake_quant_spec(node))->accept(observer->qparams(), fake_quant_tensors(node));
+  set_qparams(node, observer->qparams());
   return graph;
 }
 

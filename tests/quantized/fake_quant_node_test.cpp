@@ -61,7 +61,7 @@ TEST(FakeQuantNode, AnExecutorFollowsItsAttributes) {
   Executor executor(graph);
   const at::Tensor eight = executor.run({RtValue(x)})[0].tensor();
   EXPECT_TRUE(at::equal(executor.run({RtValue(x)})[0].tensor(), eight));
-  set_scheme_of(*graph.find_node("relu.fq"), QScheme::parse("uint2 symmetric tensor"));
+  set_fake_quant_spec(*graph.find_node("relu.fq"), spec_of("fixed", "uint2 symmetric tensor"));
   const at::Tensor two = executor.run({RtValue(x)})[0].tensor();
   EXPECT_FALSE(at::equal(two, eight));
   EXPECT_TRUE(at::equal(two, run(graph, x)));
@@ -230,8 +230,8 @@ TEST(FakeQuantNode, KeepsItsOptionsToTheBit) {
                     spec_of("dsq", "int4 symmetric tensor", Role::kActivation, Options({{"alpha", 0.3}})),
                     {.quantize = true});
   const Graph again = import_onnx_bytes(export_onnx_bytes(graph));
-  const double before = make_fake_quant(fake_quant_spec(*graph.find_node("x.fq")))->spec().options.number("alpha");
-  EXPECT_EQ(make_fake_quant(fake_quant_spec(*again.find_node("x.fq")))->spec().options.number("alpha"), before);
+  const double before = fake_quant_of(*graph.find_node("x.fq"))->spec().options.number("alpha");
+  EXPECT_EQ(fake_quant_of(*again.find_node("x.fq"))->spec().options.number("alpha"), before);
 }
 
 TEST(InsertFakeQuant, LeavesTheGraphAloneWhenItRefuses) {

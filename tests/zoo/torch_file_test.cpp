@@ -230,5 +230,22 @@ TEST(Pickle, StackAndMemoErrorsAreClear) {
   expect_part(error_of_pickle(whole("X\xff\xff\xff\xff")), "a string of 4294967295 bytes");
 }
 
+TEST(StateDict, ReadsSafetensorsToo) {
+  const TempFile file("", "w.safetensors");
+  write_safetensors(file.path(), {{"a", at::ones({2})}});
+  EXPECT_TRUE(read_state_dict(file.path()).at("a").equal(at::ones({2})));
+}
+
+TEST(StateDict, AFileOfAnotherKindIsRefused) {
+  const TempFile file("this is no model at all");
+  try {
+    read_state_dict(file.path());
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("neither a zip of torch.save (.pt, .pth) nor a safetensors file"),
+              std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace quench

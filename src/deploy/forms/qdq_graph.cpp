@@ -81,8 +81,7 @@ class QdqGraph {
                            DType stored) {
     const auto [at, fresh] = parameters_.try_emplace({quantizer.input(1), quantizer.input(2)}, Parameters{});
     if (!fresh) return at->second;
-    std::string base = quantizer.input(1)->name();  // "<value>.fq.scale"
-    if (const auto end = base.rfind(".fq.scale"); end != std::string::npos) base.resize(end);
+    const std::string base = quantized_value(quantizer.input(1)->name());
     at->second.scale = &graph_.add_constant(graph_.unique_name(base + "_scale"), scale_tensor(type, sizes));
     at->second.zero_point =
         &graph_.add_constant(graph_.unique_name(base + "_zero_point"), zero_point_tensor(type, sizes), stored);

@@ -147,36 +147,8 @@ FakeQuantSpec spec_of(const Graph& graph, const Node& node, const Known& known, 
   return spec;
 }
 
-// Its tensors take the names "<value>.fq.<param>", so a value has one: a second quantizer reads it through an Identity.
-Value& source_of(Graph& graph, Node& node) {
-  Value& x = *node.input(0);
-  if (!graph.find_value(x.name() + ".fq.scale")) return x;
-  Node& again = graph.insert_before(node, "Identity", graph.unique_name(x.name() + ".again"), {&x});
-  again.output().set_type(x.type());
-  graph.set_input(node, 0, &again.output());
-  return again.output();
-}
-
 void erase_if_unused(Graph& graph, Value* value) {
   if (value && value->is_constant() && value->uses().empty() && !value->is_graph_output()) graph.erase(*value);
-}
-
-// Removes the node: its readers read x. Returns the other readers of x, to be restored.
-struct OtherReaders {
-  std::vector<Value::Use> uses;
-  std::vector<int> outputs;  // of the graph
-};
-OtherReaders take_out(Graph& graph, Node& node, Value& x) {
-  OtherReaders others;
-  for (const Value::Use& use : x.uses())
-    if (use.node != &node) others.uses.push_back(use);
-  for (std::size_t i = 0; i < graph.outputs().size(); ++i)
-    if (graph.outputs()[i] == &x) others.outputs.push_back(static_cast<int>(i));
-  const std::vector<Value*> inputs = node.inputs();
-  graph.replace_uses(node.output(), x);
-  graph.erase(node);
-  for (std::size_t slot = 1; slot < inputs.size(); ++slot) erase_if_unused(graph, inputs[slot]);
-  return others;
 }
 
 void replace(Graph& graph, Node& node, const Known& known) {
@@ -184,14 +156,17 @@ void replace(Graph& graph, Node& node, const Known& known) {
   const QParams params = params_of_node(node, *known.op);
   const FakeQuantSpec spec = spec_of(graph, node, known, params);
   const std::string output = node.output().name();
-  Value& x = source_of(graph, node);
-  const OtherReaders others = take_out(graph, node, x);
-  Node& quantizer = insert_fake_quant(graph, x, spec, {.quantize = true});
-  for (const Value::Use& use : others.uses) graph.set_input(*use.node, use.slot, &x);
-  for (const int index : others.outputs) graph.set_output(index, x);
-  make_fake_quant(spec)->accept(params, fake_quant_tensors(quantizer));
+  // The node goes first: the quantizer may need its name.
+  Node& reader = graph.insert_before(node, "Identity", graph.unique_name(output + ".read"), {node.input(0)});
+  const std::vector<Value*> inputs = node.inputs();
+  graph.replace_uses(node.output(), reader.output());
+  graph.erase(node);
+  for (std::size_t slot = 1; slot < inputs.size(); ++slot) erase_if_unused(graph, inputs[slot]);
+  Node& quantizer = insert_fake_quant_for(graph, reader, spec, {.quantize = true});
+  graph.replace_uses(reader.output(), quantizer.output());
+  graph.erase(reader);
+  set_qparams(quantizer, params);
   check_values(spec, fake_quant_tensors(quantizer));
-  mark_calibrated(quantizer);
   if (quantizer.output().name() != output) graph.rename(quantizer.output(), output);
 }
 

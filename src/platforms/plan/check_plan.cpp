@@ -27,7 +27,7 @@ void check_entry(const Graph& graph, const Platform& platform, const QuantPlan& 
   if (!entry.derived_from.empty()) return;
   const Node* layer = layer_of(value, entry.role);
   QUENCH_CHECK(layer, "nothing makes or reads it");
-  make_observer(entry);
+  if (entry.observer != kNoObserver) make_observer(entry);
   make_fake_quant(fake_quant_spec(entry, plan.by));
   const std::string cannot = platform.refuses ? platform.refuses(entry, layer) : "";
   QUENCH_CHECK(cannot.empty(), "platform '", plan.platform, "' cannot run ", cannot, ": ", layer->where());

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "quench/error.h"
-#include "quench/state_dict.h"
+#include "quench/safetensors.h"
 #include "zoo/torch_bytes.h"
 
 namespace quench {
@@ -38,7 +38,7 @@ TEST(Safetensors, GivesBackEveryTypeThatItKnows) {
   tensors["turned"] = at::rand({3, 5}).t();
   const TempFile file("", "w.safetensors");
   write_safetensors(file.path(), tensors, {{"format", "pt"}});
-  const TensorMap read = read_state_dict(file.path());
+  const TensorMap read = read_safetensors(file.path());
   ASSERT_EQ(read.size(), tensors.size());
   for (const auto& [name, tensor] : tensors) {
     EXPECT_EQ(read.at(name).scalar_type(), tensor.scalar_type()) << name;
@@ -92,17 +92,6 @@ TEST(Safetensors, RefusesRepeatedNamesAndDeepHeaders) {
 TEST(Safetensors, EveryTruncationIsAnError) {
   const std::string bytes = with_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", kTwoFloats);
   for (std::size_t length = 0; length < bytes.size(); ++length) expect_error(bytes.substr(0, length), "");
-}
-
-TEST(Safetensors, AFileOfAnotherKindIsRefused) {
-  const TempFile file("this is no model at all");
-  try {
-    read_state_dict(file.path());
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("neither a zip of torch.save (.pt, .pth) nor a safetensors file"),
-              std::string::npos);
-  }
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include "core/atomic_file.h"
 #include "quench/error.h"
 #include "quench/registry.h"
-#include "quench/state_dict.h"
+#include "quench/safetensors.h"
 
 namespace quench {
 namespace {
