@@ -35,6 +35,10 @@ struct PlanEntry : QuantizerSpec {
 struct PlanSkip {
   std::string value;  // a float tensor that no quantizer touches
   std::string reason;
+
+  // Between two nodes that the target computes as one: there are many of these, and nothing to be done about them.
+  static constexpr const char* kInside = "inside the fused layer";
+  bool is_inside() const { return reason.starts_with(kInside); }
 };
 
 struct QuantPlan {

@@ -46,6 +46,8 @@ class PlanBuilder {
   bool is_activation(const Value& value) const;
   bool is_constant(const Value& value) const;                          // a constant, or computed from constants alone
   std::vector<const Value*> activations_of(const Layer& layer) const;  // what it reads, each once
+  // "part of a GELU" where a node belongs to a function that is spelled out in several; else "".
+  std::string part_of(const Node& node) const;
   bool has_weight(const Layer& layer) const;   // a constant weight, of an operator that is `weighted`
   bool is_excluded(const Layer& layer) const;  // by the user: by name or rule, or outside of the stubs
   bool is_forced(const Layer& layer) const;    // additional_nodes

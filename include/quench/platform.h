@@ -47,6 +47,8 @@ struct Platform {
                                                   // from a rule is an error that names the layer
   // "" if the target can run the entry, else what it cannot do ("per-channel activations").
   std::string (*refuses)(const PlanEntry& entry, const Node* layer) = nullptr;
+  // "" if the target computes on these codes, else why it only stores them and computes in float. Null: always codes.
+  std::string (*float_kernels)(const PlanEntry& entry) = nullptr;
 };
 using PlatformRegistry = Registry<Platform>;
 
@@ -66,6 +68,13 @@ QuantPlan make_plan(const Graph& graph, const QuantConfig& config);
 // A plan that came from elsewhere: whether its values are float tensors of the graph, its observers and quantizers
 // exist, and the platform can run it. Throws, naming the entry.
 void check_plan(const Graph& graph, const QuantPlan& plan);
+
+// Lists as float what make_plan() quantizes and this plan, which a user has edited, does not; what the user has added
+// is no longer listed.
+void list_removed_entries(const Graph& graph, const QuantConfig& config, QuantPlan& plan);
+
+// What the plan quantizes without a gain in speed, one sentence per reason (Platform::float_kernels).
+std::vector<std::string> float_kernel_notes(const QuantPlan& plan);
 
 }  // namespace quench
 

@@ -17,6 +17,7 @@ namespace {
 struct Arguments {
   std::string model, data;
   std::int64_t limit = 0;
+  bool details = false;
   VerifyOptions options;
 };
 
@@ -29,9 +30,10 @@ VerifyResult verified(const Arguments& arguments, const std::string& file, const
 }
 
 // One object; for several files, their results under `files`.
-void print_results(const std::vector<VerifyResult>& results, bool json) {
+void print_results(const std::vector<VerifyResult>& results, bool details, bool json) {
   if (!json) {
-    for (std::size_t i = 0; i < results.size(); ++i) std::cout << (i > 0 ? "\n" : "") << verify_text(results[i]);
+    for (std::size_t i = 0; i < results.size(); ++i)
+      std::cout << (i > 0 ? "\n" : "") << verify_text(results[i], details);
     return;
   }
   if (results.size() == 1) return print_json(json_of(results[0]));
@@ -55,7 +57,7 @@ void verify_model(const Arguments& arguments, CommandLine& command_line) {
     results.push_back(verified(one, file, command_line.common));
     if (!results.back().passed()) command_line.exit_code = kCheckFailed;
   }
-  print_results(results, command_line.common.json);
+  print_results(results, arguments.details, command_line.common.json);
 }
 
 void add_bounds(CLI::App& command, VerifyOptions& options) {
@@ -104,6 +106,8 @@ void add_verify(CLI::App& app, CommandLine& command_line) {
   command.add_option("--data", arguments->data, "the data set (docs/data.md)")->required()->type_name("SPEC");
   command.add_flag("--layers", arguments->options.layers,
                    "also compare the codes of every quantized tensor, layer by layer and end to end");
+  command.add_flag("--details", arguments->details,
+                   "every criterion with what was found and its bound (default: only where one fails)");
   command.add_option("--limit", arguments->limit, "only the first N items")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 30));

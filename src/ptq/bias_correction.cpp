@@ -13,6 +13,7 @@
 #include "calibrate/slice_size.h"
 #include "ptq/correcting.h"
 #include "ptq/counted_batch.h"
+#include "ptq/exact_sum.h"
 #include "ptq/layer_bias.h"
 #include "quench/calibrate.h"
 #include "quench/error.h"
@@ -33,6 +34,7 @@ FeedOptions feed_options(const Graph& graph, const Dataset& data, const BiasCorr
   FeedOptions how;
   how.batch = options.batch;
   how.otherwise = slice_size(without_quantizers(graph), data);
+  how.fill = true;  // a network's last bits depend on the batch: all have the same
   how.workers = options.workers;
   how.skip_broken = options.skip_broken;
   return how;
@@ -56,18 +58,17 @@ class InputMeans {
   void attach(Executor& executor) {
     for (auto& [name, sum] : sums_)
       executor.on_value(name, [this, &sum = sum](const Value&, RtValue& result) {
-        sum.add(result.tensor(), weight_);
+        add(sum, result.tensor());
         return Next::kContinue;
       });
   }
 
-  void count_as(double weight) { weight_ = weight; }  // what the next run gives
+  void count_as(Share share) { share_ = share; }  // what the next run gives
 
   // As many rows as the graph declares: it may insist on that.
   at::Tensor of(const Node& layer) const {
     const Value& x = *layer.input(0);
-    const Sum& sum = sums_.at(x.name());
-    const at::Tensor mean = (sum.total / sum.rows).to(at::kFloat).unsqueeze(0);
+    const at::Tensor mean = sums_.at(x.name()).mean().to(at::kFloat).unsqueeze(0);
     if (first_dim(x) <= 0) return mean;
     std::vector<std::int64_t> sizes = mean.sizes().vec();
     sizes[0] = first_dim(x);
@@ -75,21 +76,15 @@ class InputMeans {
   }
 
  private:
-  struct Sum {
-    at::Tensor total;
-    double rows = 0;  // not always images: a Reshape may have put other dims into the first one
+  void add(ExactSum& sum, const at::Tensor& x) const {
+    QUENCH_CHECK(sum.has_rows_of(x), "fast bias correction needs images of one size; use the sequential kind");
+    sum.add(x, share_);
+  }
 
-    void add(const at::Tensor& x, double weight) {
-      const at::Tensor sum = x.sum({0}).to(at::kDouble).mul_(weight);  // a batch in float32, the batches in double
-      QUENCH_CHECK(!total.defined() || total.sizes() == sum.sizes(),
-                   "fast bias correction needs images of one size; use the sequential kind");
-      total = total.defined() ? total.add_(sum) : sum;
-      rows += weight * static_cast<double>(x.size(0));
-    }
-  };
-
-  std::map<std::string, Sum> sums_;  // by the value that the layer reads
-  double weight_ = 1.0;
+  // By the value that the layer reads. Its rows are not always images: a Reshape may have put other dims into the
+  // first.
+  std::map<std::string, ExactSum> sums_;
+  Share share_;
 };
 
 std::int64_t gather(const Graph& plain, const Dataset& data, const BiasCorrectionOptions& options, InputMeans& means) {
@@ -103,7 +98,7 @@ std::int64_t gather(const Graph& plain, const Dataset& data, const BiasCorrectio
     const std::optional<Fed> batch = feed.next();
     if (!batch) break;
     for (const CountedBatch& part : counted(plain, *batch)) {
-      means.count_as(part.weight);
+      means.count_as(part.share);
       executor.run(part.inputs, outputs);
     }
     done += batch->items;

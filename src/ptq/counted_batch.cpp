@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include "data/bind_inputs.h"
+
 namespace quench {
 namespace {
 
@@ -19,11 +21,9 @@ Batch last_item(const Batch& batch) {
 }  // namespace
 
 std::vector<CountedBatch> counted(const Graph& graph, const Fed& fed) {
-  std::vector<CountedBatch> batches = {{fed.inputs, 1.0}};
+  std::vector<CountedBatch> batches = {{fed.inputs, {}}};
   const std::int64_t copies = fed.rows - fed.items;
-  if (copies > 0)
-    batches.push_back(
-        {bind_inputs(graph, last_item(fed.batch)), -static_cast<double>(copies) / static_cast<double>(fed.rows)});
+  if (copies > 0) batches.push_back({bind_filled(graph, last_item(fed.batch), fed.rows), {-copies, fed.rows}});
   return batches;
 }
 

@@ -114,10 +114,14 @@ void shift_bias(QuantizedModel& model, Node& layer, const at::Tensor& shift) {
 
 int channel_axis(const Node& layer) { return layer.op() == "MatMul" ? -1 : 1; }
 
-at::Tensor channel_means(const Node& layer, const at::Tensor& y) {
+at::Tensor channel_columns(const Node& layer, const at::Tensor& y) {
   QUENCH_CHECK(y.dim() >= 2, "the output of ", layer.where(), " must have a dimension of channels, but has ", y.dim(),
                " dims");
-  return y.detach().movedim(channel_axis(layer), 0).flatten(1).mean(1, false, at::kDouble);
+  return y.detach().movedim(channel_axis(layer), -1).flatten(0, -2);
+}
+
+at::Tensor channel_means(const Node& layer, const at::Tensor& y) {
+  return channel_columns(layer, y).mean(0, false, at::kDouble);
 }
 
 }  // namespace quench

@@ -18,6 +18,8 @@ void shift_bias(QuantizedModel& model, Node& layer, const at::Tensor& shift);
 
 // Of what the layer writes: 1, or the last of a MatMul.
 int channel_axis(const Node& layer);
+// [all other dims, output channels].
+at::Tensor channel_columns(const Node& layer, const at::Tensor& y);
 // One mean for each output channel, over all other dims; in double.
 at::Tensor channel_means(const Node& layer, const at::Tensor& y);
 

@@ -8,6 +8,7 @@
 
 #include "ptq/correcting.h"
 #include "ptq/counted_batch.h"
+#include "ptq/exact_sum.h"
 #include "ptq/layer_bias.h"
 #include "quench/error.h"
 #include "quench/executor.h"
@@ -18,28 +19,23 @@ namespace {
 
 constexpr std::int64_t kImages = 64;
 
-// Moments of a layer's output over weighted parts, in double.
+// Moments of a layer's output over parts that count by their shares.
 class Moments {
  public:
-  void add(const Node& layer, const at::Tensor& y, double weight) {
-    const at::Tensor means = channel_means(layer, y);
-    const double rows = weight * static_cast<double>(y.numel()) / static_cast<double>(means.numel());
-    const at::Tensor sum = means * rows;
-    sum_ = sum_.defined() ? sum_ + sum : sum;
-    squares_ += weight * y.square().sum(at::kDouble).item<double>();
-    rows_ += rows;
+  void add(const Node& layer, const at::Tensor& y, Share share) {
+    const at::Tensor rows = channel_columns(layer, y);
+    sum_.add(rows, share);
+    squares_.add(rows.square(), share);
   }
 
-  at::Tensor mean() const { return sum_ / rows_; }
+  at::Tensor mean() const { return sum_.mean(); }
   double deviation() const {
-    const double elements = rows_ * static_cast<double>(sum_.numel());
-    const double all = sum_.sum().item<double>() / elements;
-    return std::sqrt(std::max(squares_ / elements - all * all, 0.0));
+    const double all = mean().mean().item<double>();
+    return std::sqrt(std::max(squares_.mean().mean().item<double>() - all * all, 0.0));
   }
 
  private:
-  at::Tensor sum_;  // of each channel
-  double squares_ = 0.0, rows_ = 0.0;
+  ExactSum sum_, squares_;  // of each channel
 };
 
 std::vector<CountedBatch> load_all(const Graph& graph, const Dataset& data, const BiasCorrectionOptions& options,
@@ -64,14 +60,14 @@ std::map<std::string, Moments> float_moments(const Graph& graph, const std::vect
   set_state(plain, std::nullopt, {});
   Executor executor(plain);
   std::map<std::string, Moments> moments;
-  double weight = 1.0;
+  Share share;
   for (const Node* layer : layers)
     executor.on_node(layer->name(), [&](const Node& node, std::vector<RtValue>& results) {
-      moments[node.name()].add(node, results[0].tensor(), weight);
+      moments[node.name()].add(node, results[0].tensor(), share);
       return Next::kContinue;
     });
   for (const CountedBatch& part : parts) {
-    weight = part.weight;
+    share = part.share;
     executor.run(part.inputs, output_names(plain));
   }
   return moments;
@@ -125,7 +121,7 @@ void correct_sequentially(QuantizedModel& model, const std::vector<Node*>& layer
     Moments found;
     for (std::size_t part = 0; part < parts.size(); ++part) {
       held[part] = executor.run(held[part], fetched);
-      found.add(*layers[i], held[part].at(output).tensor(), parts[part].weight);
+      found.add(*layers[i], held[part].at(output).tensor(), parts[part].share);
     }
     const Moments& target = wanted.at(layers[i]->name());
     const at::Tensor shift = target.mean() - found.mean();

@@ -134,7 +134,9 @@ class Quantizing {
       with_context([&] { return concat("the plan ", options_.plan_name, " does not fit the model ", record_.model); },
                    [&] { check_plan(model_.graph, *options_.plan); });
     model_.plan = options_.plan ? *options_.plan : make_plan(model_.graph, config_.quant);
+    if (options_.plan) list_removed_entries(model_.graph, config_.quant, model_.plan);
     check_quantizes(model_.plan);
+    for (std::string& text : float_kernel_notes(model_.plan)) note(std::move(text));
     record_.plan = model_.plan;
     record_.size = weight_size(model_.graph, model_.plan);
   }

@@ -1,5 +1,7 @@
 #include "report/plan_json.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 
 #include "quench/error.h"
@@ -59,7 +61,10 @@ std::string plan_summary(const QuantPlan& plan) {
   std::string text = concat("platform    ", plan.platform, plan.parity ? " (parity)" : "", "\n");
   for (const auto& [kind, count] : kinds) text += concat("  ", count, " x ", kind, "\n");
   if (sharing > 0) text += concat("  ", sharing, " of these take the scale of another tensor\n");
-  return text + concat("  ", plan.skipped.size(), " tensors stay float\n");
+  const std::int64_t inside =
+      std::count_if(plan.skipped.begin(), plan.skipped.end(), [](const PlanSkip& skip) { return skip.is_inside(); });
+  text += concat("  ", static_cast<std::int64_t>(plan.skipped.size()) - inside, " tensors stay float");
+  return text + (inside > 0 ? concat(" (not counting ", inside, " inside fused layers)\n") : "\n");
 }
 
 }  // namespace quench

@@ -59,16 +59,21 @@ std::string size_part(const WeightSize& size) {
                 " numbers are quantized)\n");
 }
 
-// By reason: one reason often holds for many tensors.
+// By reason: one reason often holds for many tensors. Of those inside fused layers only the number.
 std::string float_part(const QuantPlan& plan) {
-  if (plan.skipped.empty()) return "nothing\n";
   std::map<std::string, std::vector<std::string>> by_reason;
-  for (const PlanSkip& skip : plan.skipped) by_reason[skip.reason].push_back(skip.value);
-  std::string text;
+  std::size_t inside = 0;
+  for (const PlanSkip& skip : plan.skipped)
+    if (skip.is_inside())
+      ++inside;
+    else
+      by_reason[skip.reason].push_back(skip.value);
+  std::string text = by_reason.empty() ? "nothing\n" : "";
   for (const auto& [reason, values] : by_reason) {
     text += reason + "\n";
     for (const std::string& value : values) text += "  " + value + "\n";
   }
+  if (inside > 0) text += concat("and ", inside, " tensors inside fused layers, which the plan names\n");
   return text;
 }
 

@@ -1,5 +1,7 @@
 #include "report/verify_text.h"
 
+#include <algorithm>
+#include <set>
 #include <sstream>
 
 #include "quench/error.h"
@@ -76,12 +78,56 @@ void print_predictions(std::ostream& out, const VerifyResult& result) {
       << decimals(100.0 * drop.high, 2) << " points, p = " << decimals(paired.p_value, 4) << "\n";
 }
 
-void print_criteria(std::ostream& out, const VerifyResult& result) {
-  const char* head = "judged        ";
+// What a criterion is about. Those beside the calibrated model are named "model_...".
+std::string group_of(const Criterion& criterion) {
+  if (criterion.name == "accuracy") return "accuracy";
+  if (criterion.name == "quantizers" || criterion.name.starts_with("model_")) return "as the calibrated model";
+  if (criterion.name.ends_with("codes") || criterion.name == "integer_outputs") return "codes, layer by layer";
+  return "as simulated";
+}
+
+struct CriterionGroup {
+  std::string name;
+  std::vector<const Criterion*> criteria;
+
+  bool passed() const {
+    return std::all_of(criteria.begin(), criteria.end(), [](const Criterion* one) { return one->passed; });
+  }
+  std::string summary() const {
+    std::set<std::string> bounds;
+    for (const Criterion* one : criteria) bounds.insert(one->bound_of);
+    std::string whose;
+    for (const std::string& bound : bounds) whose += (whose.empty() ? "" : ", ") + bound;
+    return concat("ok  ", name, ": ", criteria.size(), criteria.size() == 1 ? " criterion" : " criteria",
+                  " (bounds: ", whose, ")");
+  }
+};
+
+std::vector<CriterionGroup> grouped_criteria(const VerifyResult& result) {
+  std::vector<CriterionGroup> groups;
   for (const Criterion& criterion : result.criteria) {
-    out << head << (criterion.passed ? "ok  " : "NO  ") << criterion.subject << ": " << criterion.text << " ("
-        << criterion.bound_of << ")\n";
+    const std::string name = group_of(criterion);
+    auto at =
+        std::find_if(groups.begin(), groups.end(), [&](const CriterionGroup& group) { return group.name == name; });
+    if (at == groups.end()) at = groups.insert(at, {name, {}});
+    at->criteria.push_back(&criterion);
+  }
+  return groups;
+}
+
+void print_criteria(std::ostream& out, const VerifyResult& result, bool details) {
+  const char* head = "judged        ";
+  const auto print = [&](const std::string& line) {
+    out << head << line << "\n";
     head = "              ";
+  };
+  for (const CriterionGroup& group : grouped_criteria(result)) {
+    if (group.passed() && !details) {
+      print(group.summary());
+      continue;
+    }
+    for (const Criterion* one : group.criteria)
+      print(concat(one->passed ? "ok  " : "NO  ", one->subject, ": ", one->text, " (", one->bound_of, ")"));
   }
 }
 
@@ -141,7 +187,7 @@ Json layers_json(const VerifyResult& result) {
 
 }  // namespace
 
-std::string verify_text(const VerifyResult& result) {
+std::string verify_text(const VerifyResult& result, bool details) {
   std::ostringstream out;
   out << "file          " << result.file << "\nruntime       " << result.runtime << "\nitems         " << result.items
       << "\nmade from     "
@@ -154,9 +200,9 @@ std::string verify_text(const VerifyResult& result) {
   }
   print_predictions(out, result);
   if (result.layers) print_layers(out, result);
-  print_criteria(out, result);
+  print_criteria(out, result, details);
   for (const std::string& failure : result.failures()) out << "FAILED        " << failure << "\n";
-  if (result.passed()) out << "passed\n";
+  if (result.passed()) out << (details ? "passed\n" : "passed (--details shows each criterion)\n");
   return out.str();
 }
 

@@ -72,9 +72,9 @@ class RuntimeFusion : public testing::Test {
   }
 
   // Quantized for the platform and written; gives the path of its Q/DQ (or other) file.
-  std::string deployed(const Graph& graph, const std::string& platform, const std::string& ending,
-                       at::IntArrayRef item) {
-    QuantizedModel prepared = prepare_by_platform(graph, platform);
+  std::string deployed(const Graph& graph, const std::string& platform, const std::string& ending, at::IntArrayRef item,
+                       const QuantConfig& config = {}) {
+    QuantizedModel prepared = prepare_by_platform(graph, platform, config);
     std::vector<std::int64_t> sizes = {2};
     sizes.insert(sizes.end(), item.begin(), item.end());
     calibrate(prepared, TensorData(at::randn(sizes)), {});
@@ -123,6 +123,25 @@ TEST_F(RuntimeFusion, OnnxRuntimeRealModels) {
   expect_integer_kernels(import_model(cifar), {3, 32, 32});
   expect_integer_kernels(import_model(data_file("models/mobilenetv2_imagenet.onnx")), {3, 224, 224});
   expect_integer_kernels(import_model(data_file("models/squeezenet1.1_imagenet.onnx")), {3, 224, 224});
+}
+
+// What float_kernel_notes() says of platform onnxruntime.
+TEST_F(RuntimeFusion, OnnxRuntimeHasNoKernelsForOtherBits) {
+  std::string why;
+  const std::string python = python_for("onnxruntime", why);
+  if (python.empty()) GTEST_SKIP() << why;
+  const Graph graph = zoo("resnet18");
+  const auto kernels = [&](int weight_bits, int activation_bits) {
+    QuantConfig config;
+    config.weight.bits = weight_bits;
+    config.activation.bits = activation_bits;
+    return count(python, kOnnxRuntime, deployed(graph, "onnxruntime", "_qdq.onnx", {3, 64, 64}, config));
+  };
+  EXPECT_EQ(kernels(5, 8).integer, layers(graph));
+  EXPECT_EQ(kernels(4, 8).integer, 0);
+  EXPECT_EQ(kernels(4, 8).floating, layers(graph));
+  EXPECT_EQ(kernels(8, 16).integer, 0);
+  EXPECT_EQ(kernels(8, 16).floating, layers(graph));
 }
 
 TEST_F(RuntimeFusion, OpenVinoComputesInIntegers) {

@@ -51,6 +51,7 @@ std::string CodeFlow::why_float(const Layer& layer) const {
   if (is_small_product(layer))
     return concat("'", layer.head().name(), "' sums ", layer.head().input(0)->dims().back().number(),
                   " products: codes would cost more than they save");
+  if (const std::string function = plan_.part_of(layer.head()); !function.empty()) return function;
   if (const Value* operand = float_operand(layer))
     return concat("'", layer.head().name(), "' joins '", operand->name(), "', which is float");
   return concat("'", layer.head().name(), "' is read by norms and float sums alone");

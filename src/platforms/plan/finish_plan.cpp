@@ -33,6 +33,8 @@ class Finish {
   void validate();
   void check_shared_weights() const;
   void follow_leaders();
+  bool is_inside(const Value& value) const;
+  std::string why_float(const Value& value) const;
   std::vector<PlanSkip> skipped() const;
 
   PlanBuilder& plan_;
@@ -135,16 +137,27 @@ void Finish::validate() {
   if (!refused.empty()) resolve_shares();
 }
 
+// What the platform or the user said about it, or where it lies.
+std::string Finish::why_float(const Value& value) const {
+  if (const auto at = state_.reasons.find(&value); at != state_.reasons.end()) return at->second;
+  if (is_inside(value)) return concat(PlanSkip::kInside, " '", plan_.producer_of(value)->head().name(), "'");
+  const std::string function = value.producer() ? plan_.part_of(*value.producer()) : "";
+  return function.empty() ? concat("no rule of '", state_.platform_name, "' quantizes it") : function;
+}
+
+// Between two nodes of one layer.
+bool Finish::is_inside(const Value& value) const {
+  const Layer* producer = plan_.producer_of(value);
+  return producer && value.producer() != &producer->last();
+}
+
+// Those inside of layers come last: they are many, and nobody asks for them.
 std::vector<PlanSkip> Finish::skipped() const {
-  std::vector<PlanSkip> list;
+  std::vector<PlanSkip> list, inside;
   const auto add = [&](const Value& value) {
     if (state_.requests.contains(&value) || !plan_.is_activation(value)) return;
-    const auto at = state_.reasons.find(&value);
-    const Layer* producer = plan_.producer_of(value);
-    std::string reason = concat("no rule of '", state_.platform_name, "' quantizes it");
-    if (producer && value.producer() != &producer->last())
-      reason = concat("inside the fused layer '", producer->head().name(), "'");
-    list.push_back({value.name(), at == state_.reasons.end() ? reason : at->second});
+    const bool is_reasoned = state_.reasons.contains(&value);
+    (is_inside(value) && !is_reasoned ? inside : list).push_back({value.name(), why_float(value)});
   };
   for (const Value* input : state_.graph.inputs()) add(*input);
   for (const auto& [value, reason] : state_.reasons)
@@ -153,6 +166,7 @@ std::vector<PlanSkip> Finish::skipped() const {
     for (const Node* node : layer.nodes)
       for (const Value* output : node->outputs())
         if (output) add(*output);
+  list.insert(list.end(), inside.begin(), inside.end());
   return list;
 }
 

@@ -87,6 +87,11 @@ std::vector<const Value*> PlanBuilder::activations_of(const Layer& layer) const 
   return found;
 }
 
+std::string PlanBuilder::part_of(const Node& node) const {
+  const auto at = state_->functions.find(&node);
+  return at == state_->functions.end() ? "" : "part of " + at->second;
+}
+
 bool PlanBuilder::has_weight(const Layer& layer) const {
   if (!contains(state_->platform.weighted, layer.op())) return false;
   if (layer.op() == "Gather" && layer.head().get_int("axis", 0) != 0) return false;  // takes columns: no embedding

@@ -1,5 +1,6 @@
 #include "platforms/plan/plan_state.h"
 
+#include "platforms/plan/known_functions.h"
 #include "platforms/plan/layers.h"
 #include "platforms/plan/match.h"
 #include "platforms/plan/stubs.h"
@@ -22,6 +23,7 @@ PlanState::PlanState(const Graph& the_graph, const std::string& name, const Quan
     for (const Node* node : layers[i].nodes) layer_index[node] = i;
   constants = constant_values(graph);
   outside = nodes_outside_stubs(graph);
+  functions = known_functions(graph);
 }
 
 PlanRequest& PlanState::request(const Layer& layer, const Value& value, Role role, const std::string& rule) {

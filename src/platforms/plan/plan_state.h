@@ -38,6 +38,7 @@ struct PlanState {
   std::map<const Value*, PlanRequest> requests;
   std::vector<std::pair<const Node*, PlanEntry>> derived;  // biases in int32, by layer
   std::map<const Value*, std::string> reasons;             // why a value stays float
+  std::map<const Node*, std::string> functions;            // known_functions.h
 };
 
 // Lays the user's settings and rules over the platform's defaults, and gives each request its quantizer. Throws for a

@@ -73,6 +73,16 @@ std::string refuses(const PlanEntry& entry, const Node*) {
   return beyond(entry, {.weight_bits = up_to_bits(8), .activation_bits = activation_bits});
 }
 
+// Measured on its optimized graphs (tests/e2e/runtime_fusion_test.cpp).
+std::string float_kernels(const PlanEntry& entry) {
+  if (!entry.derived_from.empty() || !entry.scheme.is_int()) return "";
+  if (entry.role == Role::kWeight && entry.scheme.bits() <= 4)
+    return "ONNX Runtime stores weights of 4 bits and fewer as int4 and computes these layers in float";
+  if (entry.role == Role::kActivation && entry.scheme.bits() > 8)
+    return "ONNX Runtime computes layers with 16-bit activations in float";
+  return "";
+}
+
 Platform onnxruntime() {
   Platform platform;
   platform.aliases = {"ort"};
@@ -92,6 +102,7 @@ Platform onnxruntime() {
   platform.annotate = annotate;
   platform.refine = refine;
   platform.refuses = refuses;
+  platform.float_kernels = float_kernels;
   return platform;
 }
 

@@ -1,0 +1,42 @@
+// Sums of float32 numbers that are the same to the bit whatever the order in which the numbers come and however they
+// are cut into batches. Each number is cut into integers, which are added exactly (docs/numerics.md 10.2; after Demmel
+// and Nguyen 2015, "Parallel Reproducible Summation", with integer bins).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ptq/counted_batch.h"
+
+namespace at {
+class Tensor;
+}
+
+namespace quench {
+
+class ExactSum {
+ public:
+  ExactSum();
+  ~ExactSum();
+  ExactSum(ExactSum&&) noexcept;
+
+  // Adds the rows of x (its first dim), element by element, `share` times. Throws if x is not finite, or if its rows
+  // have another shape than those before.
+  void add(const at::Tensor& x, Share share = {});
+
+  bool has_rows_of(const at::Tensor& x) const;  // those rows have the shape of x's, or there were none
+  double rows() const;                          // how many, by their shares
+  at::Tensor total() const;                     // in double, of the shape of a row
+  at::Tensor mean() const;                      // total() over rows()
+
+ private:
+  void make_room(int bin);
+
+  std::vector<std::int64_t> sizes_;
+  int bin_ = 0;                           // that of the largest number so far
+  std::vector<std::int64_t> high_, low_;  // in units of 2^(kBits bin_) and 2^(kBits (bin_ - 1))
+  double rows_ = 0.0;
+  bool empty_ = true;
+};
+
+}  // namespace quench
