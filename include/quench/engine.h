@@ -28,9 +28,9 @@ struct Watch {
 };
 
 struct EngineOptions {
-  int threads = 0;             // 0: LibTorch's number (quench/process.h)
-  int part = 0;                // items that a thread takes at a time; 0: chosen by memory
-  bool measure = false;        // time each step, for steps()
+  int threads = 0;                  // 0: LibTorch's number (quench/process.h)
+  int part = 0;                     // items that a thread takes at a time; 0: chosen by memory
+  bool measure = false;             // time each step, for steps()
   std::vector<Watch> watches = {};  // of outputs of the graph; with any, the batch stays whole: one call per run
 };
 
@@ -62,6 +62,9 @@ class Engine {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// Whether every layer on codes has a kernel here: the others' plain arithmetic is many times slower.
+bool has_integer_kernels(const Graph& graph);
 
 // False in a build without oneDNN (docs/building.md): everything runs in the executor.
 bool has_engine_kernels();

@@ -26,7 +26,7 @@ struct EvalOptions {
   std::int64_t batch = 0;  // 0: the model's own where it is fixed, else 32
   int workers = 1;         // decoding threads
   bool skip_broken = false;
-  bool channels_last = false;  // pays after inference_passes()
+  bool optimize = false;  // in its fastest form: passes first, then the engine where there is one (quench/engine.h)
   std::string device = "cpu";
   std::function<void(std::int64_t done, std::int64_t total)> progress;  // after each batch
 };
@@ -47,7 +47,7 @@ struct EvalResult {
   double perplexity() const;
 };
 
-// Runs the whole data set through the graph as is; its first output holds the logits. Of equal logits the one of
+// Runs the whole data set through the graph; its first output holds the logits. Of equal logits the one of
 // the lowest class counts as the largest. Data without labels gives only predictions: two runs can be compared.
 EvalResult evaluate(const Graph& graph, const Dataset& data, const EvalOptions& options = {});
 

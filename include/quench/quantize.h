@@ -50,7 +50,7 @@ struct QuantizeRecord {
   std::optional<BiasCorrectionRecord> corrected;
   std::optional<AgreementRecord> agreement;  // with float, on a few of the calibration images
   std::optional<EvalResult> float_eval, quantized_eval;
-  std::optional<EvalResult> integer_eval;  // of the converted model, if asked for
+  std::optional<EvalResult> integer_eval;  // of the converted model
   std::optional<ProfileRecord> profile;
   std::optional<WeightSize> size;
   std::vector<std::string> notes;     // what was asked for but changed nothing, what was read differently
@@ -75,8 +75,9 @@ struct QuantizeData {
 struct QuantizeOptions {
   std::optional<QuantPlan> plan;  // instead of the platform's own
   std::string plan_name;          // of it, for messages
-  bool integer_eval = false;      // evaluates in integers too; the plain arithmetic is slow
-  std::string stop_after;         // the last stage (quantize_stages()); "": all
+  // Evaluates in integers too; nothing said: if the engine has kernels for all of them.
+  std::optional<bool> integer_eval;
+  std::string stop_after;  // the last stage (quantize_stages()); "": all
   std::function<void(const StageRecord& stage, const Graph& graph)> after_stage;
   std::function<void(const char* what, std::int64_t done, std::int64_t total)> progress;
 };

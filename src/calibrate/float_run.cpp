@@ -42,9 +42,12 @@ FloatRun::FloatRun(const Graph& graph, const Observing& observing, const std::st
   for (const ObservedQuantizer& one : observing.quantizers())
     if (one.from_data) names.insert(one.value().name());
   show(graph_, names);
-  if (device == "cpu" && has_engine_kernels()) return use_engine(observing);
-  use_executor(observing, device);
-  tips_ = tips_of(graph_, names);
+  if (device == "cpu" && has_engine_kernels()) {
+    use_engine(observing);
+  } else {
+    use_executor(observing, device);
+    tips_ = tips_of(graph_, names);
+  }
 }
 
 void FloatRun::use_engine(const Observing& observing) {

@@ -56,6 +56,7 @@ void add_profile(CLI::App& app, CommandLine& command_line);
 void add_convert(CLI::App& app, CommandLine& command_line);
 void add_deploy(CLI::App& app, CommandLine& command_line);
 void add_compare(CLI::App& app, CommandLine& command_line);
+void add_bench(CLI::App& app, CommandLine& command_line);
 void add_verify(CLI::App& app, CommandLine& command_line);
 
 }  // namespace quench

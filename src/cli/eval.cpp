@@ -3,14 +3,13 @@
 #include <iostream>
 
 #include "cli/command.h"
+#include "cli/engine_option.h"
 #include "cli/load_model.h"
 #include "core/atomic_file.h"
 #include "core/progress.h"
-#include "quench/convert.h"
 #include "quench/error.h"
 #include "quench/evaluate.h"
 #include "quench/paired_test.h"
-#include "quench/pass.h"
 #include "quench/predictions_file.h"
 #include "quench/quantized_model.h"
 #include "report/eval_text.h"
@@ -67,24 +66,10 @@ void check_task(const Arguments& options, const Graph& graph, Task task) {
                "(--predictions saves its output, --against compares with an earlier run)");
 }
 
-// The network that the engine stands for: a quantized model in float, in the simulation of its integers, or in
-// integers.
-Graph graph_for(const std::string& engine, Graph graph) {
-  if (engine.empty()) return graph;
-  const bool converted = holds_plan(graph) && quantized_model_of(graph).stage == ModelStage::kConverted;
-  const bool quantized = has_quantizers(graph);
-  QUENCH_CHECK(converted || quantized || engine == "float", "--engine ", engine,
-               " needs a quantized model: 'quench quantize' makes one");
-  QUENCH_CHECK(!converted || engine == "integer", "the model is converted: it holds integers alone, and --engine ",
-               engine, " needs the calibrated model that it was made from");
-  if (engine == "float") return without_quantizers(graph);
-  return engine == "integer" && !converted ? convert(quantized_model_of(std::move(graph))).graph : graph;
-}
-
-EvalResult evaluate_graph(const Arguments& options, Graph graph, const Dataset& data, const CommonOptions& common) {
-  if (!options.plain) optimize_for_running(graph, options.device);
+EvalResult evaluate_graph(const Arguments& options, const Graph& graph, const Dataset& data,
+                          const CommonOptions& common) {
   EvalOptions eval = options.eval;
-  eval.channels_last = !options.plain;
+  eval.optimize = !options.plain;
   eval.device = options.device;
   const char* unit = data.task() == Task::kNextToken ? "texts" : "images";
   Progress progress(std::cerr, progress_style(common.silent()), "evaluating", unit);
@@ -148,17 +133,12 @@ void add_eval(CLI::App& app, CommandLine& command_line) {
       ->type_name("N")
       ->check(CLI::Range(0, 256));
   command.add_flag("--skip-broken", options->eval.skip_broken, "report broken items and skip them");
-  command
-      .add_option(
-          "--engine", options->engine,
-          "of a quantized model: float (without its quantizers), simulated, or integer (default: as the file is)")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"float", "simulated", "integer"}));
+  add_engine_option(command, options->engine);
   command.add_option("--predictions", options->predictions, "write the result for each image (docs/formats.md)")
       ->type_name("FILE");
   command.add_option("--against", options->against, "a predictions file of an earlier run, for a paired test")
       ->type_name("FILE");
-  command.add_flag("--no-optimize", options->plain, "run the graph as is, without the inference passes");
+  command.add_flag("--no-optimize", options->plain, "run the graph as is, in the executor");
   add_input_shape_option(command, options->import);
   add_device_option(command, options->device);
   command.callback([&command_line, options] {

@@ -35,6 +35,7 @@ void add_commands(CLI::App& app, CommandLine& command_line) {
   add_convert(app, command_line);
   add_deploy(app, command_line);
   add_compare(app, command_line);
+  add_bench(app, command_line);
   add_verify(app, command_line);
 }
 

@@ -126,8 +126,8 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
       ->type_name("SPEC");
   command.add_option("--eval", arguments.eval, "data to measure accuracy on, in float and quantized")
       ->type_name("SPEC");
-  command.add_flag("--integer", arguments.integer,
-                   "measure accuracy in integers too: converted, by the plain arithmetic, which is slow");
+  command.add_flag("--integer,!--no-integer", arguments.integer,
+                   "measure accuracy in integers too (default: if all layers have fast kernels)");
   command.add_option("-o,--output", arguments.output, "the folder for model, plan, record and report")
       ->type_name("FOLDER");
   command.add_option("--plan", arguments.plan, "an edited plan to use instead of the platform's own ('quench plan')")

@@ -18,8 +18,8 @@ struct QuantizeArguments {
   ImportOptions import;
   std::string model, calib, eval, output, plan, bias_correction, statistics, stop_after, dump_after, device = "cpu";
   std::optional<std::uint64_t> seed;
-  bool no_deploy = false, force = false, equalize = false, dry_run = false, time = false, skip_broken = false,
-       integer = false;
+  bool no_deploy = false, force = false, equalize = false, dry_run = false, time = false, skip_broken = false;
+  std::optional<bool> integer;
   std::int64_t batch = 0;
   std::int64_t profile_images = 8;
   int workers = 1;
@@ -33,7 +33,8 @@ struct QuantizeJob {
   std::optional<QuantPlan> plan;  // of --plan
   std::string plan_file, stop_after, dump_after, device;
   std::string name;  // of the model, for file names
-  bool deploy = true, force = false, dry_run = false, time = false, skip_broken = false, integer = false;
+  bool deploy = true, force = false, dry_run = false, time = false, skip_broken = false;
+  std::optional<bool> integer;
   std::int64_t batch = 0, profile_images = 0;
   int workers = 1;
 

@@ -8,6 +8,7 @@
 #include "graph/tensor_types.h"
 #include "ops/integer_form.h"
 #include "quench/error.h"
+#include "quench/quantizers.h"
 
 namespace quench {
 namespace {
@@ -103,7 +104,7 @@ class ToCodes {
     type.dtype = coded.type.scheme.is_int() ? code_dtype(coded.type.scheme) : DType::kUndefined;
     quantizer.output().set_type(type);
     if (is_output) {
-      graph().rename(quantizer.output(), graph().unique_name(name + ".fq"));
+      graph().rename(quantizer.output(), graph().unique_name(quantizer_name(name)));
       graph().rename(back.output(), name);
     }
     result_.codes[name] = quantizer.output().name();

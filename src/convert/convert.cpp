@@ -22,8 +22,8 @@ QuantizedModel convert(const QuantizedModel& model, const ConvertOptions& option
   QUENCH_CHECK(model.stage != ModelStage::kPrepared, "the model is prepared, not calibrated: calibrate it first");
   return with_context([] { return "while converting"; },
                       [&] {
-                        ConvertedGraph made = convert_graph(ready_for_deployment(model.graph),
-                                                            {.arithmetic = arithmetic_of(model, options)});
+                        ConvertedGraph made =
+                            convert_graph(ready_for_deployment(model), {.arithmetic = arithmetic_of(model, options)});
                         if (record) *record = std::move(made.record);
                         return QuantizedModel(std::move(made.graph), model.plan, ModelStage::kConverted);
                       });

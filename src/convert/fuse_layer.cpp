@@ -12,6 +12,7 @@
 #include "quant/accumulator.h"
 #include "quench/error.h"
 #include "quench/op.h"
+#include "quench/quantizers.h"
 
 namespace quench {
 namespace {
@@ -152,8 +153,8 @@ class Fusion {
 
   // As in the float model, without what the quantizer of the bias added.
   std::string bias_name() const {
-    const std::string suffix = ".fq.rounded", name = bias_->name();
-    return name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size()) : name + ".int32";
+    const std::string name = bias_->name(), value = quantized_value(name);
+    return value != name ? value : name + ".int32";
   }
 
   Node& replace() {

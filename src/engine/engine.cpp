@@ -173,6 +173,22 @@ std::int64_t Engine::arena_bytes() const {
 
 int Engine::part() const { return state_->last_part; }
 
+bool has_integer_kernels(const Graph& graph) {
+  std::vector<Dims> inputs;
+  for (const Value* input : graph.inputs()) {
+    if (!input->has_rank()) return false;
+    Dims dims = input->dims();
+    for (Dim& dim : dims)
+      if (!dim.is_number()) dim = Dim(1);
+    inputs.push_back(std::move(dims));
+  }
+  PackedWeights weights;
+  const Compiled one(graph, inputs, 1, weights, {});
+  return std::all_of(one.program.steps.begin(), one.program.steps.end(), [](const auto& step) {
+    return !step->name.op.starts_with("quench.") || step->name.kernel != "executor";
+  });
+}
+
 bool has_engine_kernels() { return true; }
 
 }  // namespace quench

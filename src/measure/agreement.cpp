@@ -8,8 +8,8 @@
 
 #include "core/decimals.h"
 #include "data/feed.h"
+#include "measure/fast_run.h"
 #include "quench/error.h"
-#include "quench/executor.h"
 #include "quench/paired_test.h"
 
 namespace quench {
@@ -57,20 +57,15 @@ AgreementRecord agreement(const Graph& plain, const Graph& quantized, const Data
   how.workers = options.workers;
   how.skip_broken = options.skip_broken;
   Feed feed(plain, data, how);
-  ExecOptions exec;
-  exec.device = options.device;
-  exec.channels_last = true;
-  Executor first(plain, exec), second(quantized, exec);
+  FastRun first(plain, options.device), second(quantized, options.device);
   AgreementRecord record;
   Powers powers;
   if (!plain.outputs()[0]->type().is_tensor()) return record;  // a sequence: nothing to compare
   while (record.items < options.items) {
     const std::optional<Fed> batch = feed.next();
     if (!batch) break;
-    const auto output = [&](Executor& executor) {
-      const std::string name = executor.graph().outputs()[0]->name();
-      const RtValue value = executor.run(batch->inputs, {name}).at(name);
-      return real(value.tensor(), batch->rows, batch->items).cpu();
+    const auto output = [&](FastRun& network) {
+      return real(network.run(batch->inputs).tensor(), batch->rows, batch->items).cpu();
     };
     add(output(first), output(second), powers, record);
     record.items += batch->items;

@@ -27,10 +27,6 @@ struct Source {
   bool codes = false;
 };
 
-std::string float_name(const std::string& name) {
-  return name.ends_with(".fq") ? name.substr(0, name.size() - 3) : name;
-}
-
 class Sources {
  public:
   explicit Sources(const Graph& graph) {
@@ -67,7 +63,7 @@ class Sources {
 
   // What is quantized takes the place of what it quantizes.
   void put(const Value& value, const std::optional<QType>& type, bool codes) {
-    const std::string name = float_name(value.name());
+    const std::string name = quantized_value(value.name());
     const auto [at, added] = sources_.try_emplace(name, Source{value.name(), type, codes});
     if (added) names_.push_back(name);
     if (!added && (type || !at->second.type)) at->second = {value.name(), type, codes};
@@ -99,7 +95,7 @@ double step_of(const Pair& pair) {
 
 class Comparison {
  public:
-  Comparison(const Graph& a, const Graph& b) : a_(a), b_(b), output_(float_name(a.outputs().at(0)->name())) {
+  Comparison(const Graph& a, const Graph& b) : a_(a), b_(b), output_(quantized_value(a.outputs().at(0)->name())) {
     const Sources in_a(a), in_b(b);
     for (const std::string& name : in_a.names()) {
       const Source *one = in_a.find(name), *other = in_b.find(name);
@@ -142,7 +138,7 @@ class Comparison {
  private:
   static void note_missing(const Graph& graph, const Sources& other, std::vector<std::string>& missing) {
     for (const Value* output : graph.outputs())
-      if (!other.find(float_name(output->name()))) missing.push_back(output->name());
+      if (!other.find(quantized_value(output->name()))) missing.push_back(output->name());
   }
 
   // Without the copies that fill a batch of fixed size.

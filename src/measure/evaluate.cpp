@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
+#include <memory>
 
 #include "data/feed.h"
 #include "data/top_classes.h"
+#include "measure/fast_run.h"
 #include "quench/error.h"
 #include "quench/executor.h"
 
@@ -61,11 +64,18 @@ void score_texts(const at::Tensor& output, const at::Tensor& tokens, const Batch
   }
 }
 
-ExecOptions exec_options(const EvalOptions& options) {
+// The graph as it is, or in its fastest form.
+std::function<RtValue(const NamedValues&)> runner(const Graph& graph, const EvalOptions& options) {
+  if (options.optimize) {
+    const auto fast = std::make_shared<FastRun>(graph, options.device);
+    return [fast](const NamedValues& inputs) { return fast->run(inputs); };
+  }
   ExecOptions exec;
-  exec.channels_last = options.channels_last;
   exec.device = options.device;
-  return exec;
+  const auto executor = std::make_shared<Executor>(graph, exec);
+  return [executor, name = graph.outputs()[0]->name()](const NamedValues& inputs) {
+    return executor->run(inputs, {name}).at(name);
+  };
 }
 
 }  // namespace
@@ -73,7 +83,7 @@ ExecOptions exec_options(const EvalOptions& options) {
 EvalResult evaluate(const Graph& graph, const Dataset& data, const EvalOptions& options) {
   EvalResult result;
   result.task = data.task();
-  Executor executor(graph, exec_options(options));
+  const auto run = runner(graph, options);
   FeedOptions how;
   how.batch = options.batch;
   how.workers = options.workers;
@@ -81,11 +91,11 @@ EvalResult evaluate(const Graph& graph, const Dataset& data, const EvalOptions& 
   const auto start = Clock::now();
   Feed feed(graph, data, how);
   result.batch = feed.batch_size();
-  const std::string output = graph.outputs()[0]->name(), tokens = feed.data().token_input();
+  const std::string tokens = feed.data().token_input();
   std::int64_t done = 0;
   while (const std::optional<Fed> fed = feed.next()) {
     const auto before = Clock::now();
-    const at::Tensor logits = executor.run(fed->inputs, {output}).at(output).tensor();
+    const at::Tensor logits = run(fed->inputs).tensor();
     result.model_seconds += seconds_since(before);
     if (result.task == Task::kNextToken)
       score_texts(logits, fed->batch.inputs.at(tokens).tensor(), fed->batch, result);

@@ -13,26 +13,19 @@
 namespace quench {
 namespace {
 
-// Read from the node once for each executor.
-const IntegerForm& form_of(const Node& node, ExecContext& context) {
-  std::any& kept = context.kept(node);
-  if (const auto* form = std::any_cast<IntegerForm>(&kept)) return *form;
-  return kept.emplace<IntegerForm>(integer_form(node));
-}
-
-std::vector<RtValue> quantize(const Node& node, const Inputs& in, ExecContext& context) {
-  const QType& type = form_of(node, context).y;
+std::vector<RtValue> quantize(const Node& node, const Inputs& in, ExecContext&) {
+  const QType type = integer_form(node).y;
   const QuantizeBy by = quantize_by_from_name(node.get_string("by", "division"));
   const at::Tensor codes = quantize_reference(in[0].tensor(), type, by);
   return {type.scheme.is_int() ? RtValue(codes, code_dtype(type.scheme)) : RtValue(codes)};
 }
 
-std::vector<RtValue> dequantize(const Node& node, const Inputs& in, ExecContext& context) {
-  return {dequantize_reference(in[0].tensor(), form_of(node, context).y)};
+std::vector<RtValue> dequantize(const Node& node, const Inputs& in, ExecContext&) {
+  return {dequantize_reference(in[0].tensor(), integer_form(node).y)};
 }
 
-std::vector<RtValue> table(const Node& node, const Inputs& in, ExecContext& context) {
-  const IntegerForm& form = form_of(node, context);
+std::vector<RtValue> table(const Node& node, const Inputs& in, ExecContext&) {
+  const IntegerForm form = integer_form(node);
   const QScheme& x = form.in[0].scheme;
   const at::Tensor& entries = in[1].tensor();
   QUENCH_CHECK(entries.dim() == 1 && entries.numel() == x.levels(), node.where(), ": its table must have ", x.levels(),
@@ -43,8 +36,8 @@ std::vector<RtValue> table(const Node& node, const Inputs& in, ExecContext& cont
   return {{store_codes(found, form.y.scheme), code_dtype(form.y.scheme)}};
 }
 
-std::vector<RtValue> layer(const Node& node, const Inputs& in, ExecContext& context) {
-  const IntegerForm& form = form_of(node, context);
+std::vector<RtValue> layer(const Node& node, const Inputs& in, ExecContext&) {
+  const IntegerForm form = integer_form(node);
   const at::Tensor bias = form.bias_slot < 0 ? at::Tensor() : in[static_cast<std::size_t>(form.bias_slot)].tensor();
   IntegerCall call{node, {}, bias, {form.y, form.arithmetic, form.clip}};
   for (std::size_t i = 0; i < form.in.size(); ++i)

@@ -7,6 +7,7 @@
 #include "quantize/fallen_apart.h"
 #include "quantize/stages.h"
 #include "quench/convert.h"
+#include "quench/engine.h"
 #include "quench/error.h"
 #include "quench/import.h"
 #include "quench/op.h"
@@ -174,18 +175,13 @@ class Quantizing {
     if (!record_.corrected->changed()) note("bias correction changed nothing");
   }
 
-  Graph for_running(Graph graph) const {
-    optimize_for_running(graph, config_.calibration.device);
-    return graph;
-  }
-
   // With the model as imported: what was done to it on the way counts too.
   void compare() {
     AgreementOptions options;
     options.workers = config_.calibration.workers;
     options.skip_broken = config_.calibration.skip_broken;
     options.device = config_.calibration.device;
-    record_.agreement = agreement(for_running(original_), for_running(model_.graph), *data_.calib, options);
+    record_.agreement = agreement(original_, model_.graph, *data_.calib, options);
   }
 
   EvalResult evaluated(const Graph& graph, const char* what) const {
@@ -193,15 +189,17 @@ class Quantizing {
     options.batch = config_.calibration.batch;
     options.workers = config_.calibration.workers;
     options.skip_broken = config_.calibration.skip_broken;
-    options.channels_last = true;
+    options.optimize = true;
     options.device = config_.calibration.device;
     options.progress = progress(what);
-    return evaluate(for_running(graph), *data_.eval, options);
+    return evaluate(graph, *data_.eval, options);
   }
   void evaluate_both() {
     record_.float_eval = evaluated(original_, "evaluating float");
     record_.quantized_eval = evaluated(model_.graph, "evaluating quantized");
-    if (options_.integer_eval) record_.integer_eval = evaluated(convert(model_).graph, "evaluating integers");
+    const Graph integers = options_.integer_eval.value_or(true) ? convert(model_).graph : Graph();
+    const bool wanted = options_.integer_eval.value_or(has_engine_kernels() && has_integer_kernels(integers));
+    if (wanted) record_.integer_eval = evaluated(integers, "evaluating integers");
   }
 
   // Against the original model: what equalization and bias correction did to it counts.

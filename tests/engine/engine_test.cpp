@@ -56,7 +56,7 @@ void expect_as_executor(const Net& net, const std::string& what, bool native = t
     const at::Tensor x = at::randn({batch, 8, 9, 10});
     Engine engine(net.graph);
     expect_close(engine.run({x}), Executor(net.graph).run({x}), what);
-    if (native)
+    if (native && has_engine_kernels())
       for (const EngineStep& step : engine.steps()) EXPECT_NE(step.kernel, "executor") << what << ", " << step.op;
   }
 }
@@ -155,7 +155,7 @@ TEST(Engine, CutsABatchOnlyWhereItemsAreIndependent) {
   Engine by_item(items.graph, {.threads = 2, .part = 2}), whole(mixed.graph, {.threads = 2, .part = 2});
   expect_close(by_item.run({x}), Executor(items.graph).run({x}), "items");
   expect_close(whole.run({x}), Executor(mixed.graph).run({x}), "mixed");
-  EXPECT_EQ(by_item.part(), 2);
+  EXPECT_EQ(by_item.part(), has_engine_kernels() ? 2 : 0);
   EXPECT_EQ(whole.part(), 0);
 }
 
@@ -219,7 +219,9 @@ TEST(Engine, CountsItsMemory) {
   Engine engine(net.graph, {.threads = 1});
   engine.run({at::randn({1, 8, 9, 10})});
   EXPECT_GE(engine.weight_bytes(), 4 * (8 * 8 * 9 + 8));
-  EXPECT_GE(engine.arena_bytes(), 4 * 8 * 9 * 10);
+  if (has_engine_kernels()) {
+    EXPECT_GE(engine.arena_bytes(), 4 * 8 * 9 * 10);
+  }
   EXPECT_LE(engine.arena_bytes(), 1 << 20);
 }
 
@@ -250,6 +252,7 @@ TEST(Engine, ShowsValuesAsTheyAreComputed) {
 }
 
 TEST(Engine, TimesItsStepsWhenAsked) {
+  if (!has_engine_kernels()) GTEST_SKIP() << "built without oneDNN";
   Net net;
   net.finish(net.add("Relu", {&net.conv(*net.x, 8, 8)}));
   Engine engine(net.graph, {.threads = 1, .measure = true});

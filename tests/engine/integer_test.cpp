@@ -89,7 +89,7 @@ void expect_equal_codes(OneLayer& layer, const std::string& what) {
 TEST(EngineInteger, ConvGivesThePlainCodesUnderEveryRule) {
   at::manual_seed(1);
   for (const Geometry& geometry : geometries())
-    for (const char* rule : {"mlas", "mlas_plain", "affine", "away", "tflite", "half_up", "float"})
+    for (const char* rule : {"mlas", "mlas_plain", "affine", "away", "tflite", "half_up", "float", "fbgemm", "qnnpack"})
       for (const bool relu : {false, true}) {
         const ConvCase one{geometry,
                            "uint8 affine tensor",
@@ -147,7 +147,7 @@ TEST(EngineInteger, GemmAndMatMulGiveThePlainCodes) {
 TEST(EngineInteger, PairsGiveThePlainCodesUnderEveryRule) {
   at::manual_seed(4);
   for (const char* op : {"quench.QAdd", "quench.QMul"})
-    for (const char* rule : {"mlas", "mlas_plain", "affine", "away", "tflite", "half_up", "float"})
+    for (const char* rule : {"mlas", "mlas_plain", "affine", "away", "tflite", "half_up", "float", "fbgemm", "qnnpack"})
       for (const bool is_signed : {false, true}) {
         const QType a = type_of("uint8 affine tensor", 0.021F, 13);
         const QType b =

@@ -107,7 +107,8 @@ std::optional<ByteProduct> byte_product(const Node& node, const IntegerForm& for
   product.multiplier = multipliers(form, product.y.scale);
   const Requantize rule = form.arithmetic.rule;
   product.zero_first = rule == Requantize::kAffine;
-  product.has_loop = is_mlas(rule) || product.zero_first;
+  const bool as_mlas = is_mlas(rule) || rule == Requantize::kFbgemm || rule == Requantize::kQnnpack;  // in products
+  product.has_loop = as_mlas || product.zero_first;
   product.fits_float = product.has_loop;
 
   const std::int64_t channels = product.sizes[0], each = centred.numel() / channels;
@@ -134,7 +135,7 @@ dnnl::post_ops code_post_ops(const ByteProduct& product, int rank) {
   dnnl::post_ops ops;
   if (!product.fits_float) return ops;
   Sizes sizes(static_cast<std::size_t>(rank), 1);
-  sizes[rank == 2 ? 1 : 1] = static_cast<std::int64_t>(product.bias.size());
+  sizes[1] = static_cast<std::int64_t>(product.bias.size());
   ops.append_binary(dnnl::algorithm::binary_mul, plain_layout(sizes, Type::f32));
   const auto zero = static_cast<float>(product.y.zero_point);
   if (zero != 0.0F && !product.zero_first) ops.append_eltwise(dnnl::algorithm::eltwise_round, 0.0F, 0.0F);

@@ -46,6 +46,13 @@ class QuantizeImageStep : public Task {
       std::uint8_t codes[kPiece];
       for (std::int64_t at = first; at < last; ++at) {
         const std::int64_t item = at / pieces, begin = at % pieces * kPiece, count = std::min(kPiece, pixels - begin);
+        if (channels == 3) {
+          const float* x = frame.as<const float>(x_) + item * channels * pixels + begin;
+          const float* const planes[3] = {x, x + pixels, x + 2 * pixels};
+          byte_loops().quantize_pixels(quantizer_, count, planes,
+                                       frame.as<std::uint8_t>(y_) + (item * pixels + begin) * channels);
+          continue;
+        }
         for (std::int64_t c = 0; c < channels; ++c) {
           byte_loops().quantize(quantizer_, count, frame.as<const float>(x_) + (item * channels + c) * pixels + begin,
                                 codes);

@@ -42,6 +42,8 @@ struct ByteLoops {
   void (*requantize)(const ByteResult&, std::int64_t rows, std::int64_t channels, const std::int32_t* sums,
                      std::uint8_t* codes);
   void (*quantize)(const ByteQuantizer&, std::int64_t count, const float* x, std::uint8_t* codes);
+  // Three planes to pixels of three codes.
+  void (*quantize_pixels)(const ByteQuantizer&, std::int64_t count, const float* const planes[3], std::uint8_t* codes);
   void (*add)(const ByteSum&, std::int64_t count, const std::uint8_t* a, const std::uint8_t* b, std::uint8_t* y);
   // sums[c] = the sum of codes over `rows` pixels
   void (*sum_rows)(std::int64_t rows, std::int64_t channels, bool is_signed, const std::uint8_t* codes,

@@ -52,18 +52,50 @@ void requantize(const ByteResult& r, std::int64_t rows, std::int64_t channels, c
   (r.zero_first ? requantize_rows<true> : requantize_rows<false>)(r, rows, channels, sums, codes);
 }
 
-void quantize(const ByteQuantizer& q, std::int64_t count, const float* x, std::uint8_t* codes) {
-  const __m512 scale = _mm512_set1_ps(q.scale), inverse = _mm512_set1_ps(1.0F / q.scale);
-  const __m512 low = _mm512_set1_ps(static_cast<float>(q.low - q.zero_point));
-  const __m512 high = _mm512_set1_ps(static_cast<float>(q.high - q.zero_point));
-  const __m512i zero = _mm512_set1_epi32(q.zero_point);
-  for (std::int64_t i = 0; i < count; i += 16) {
-    const __mmask16 mask = tail16(count - i);
-    const __m512 value = _mm512_maskz_loadu_ps(mask, x + i);
-    __m512 steps = q.divide ? _mm512_div_ps(value, scale) : _mm512_mul_ps(value, inverse);
+struct Quantizing {
+  __m512 scale, inverse, low, high;
+  __m512i zero;
+  bool divide;
+
+  explicit Quantizing(const ByteQuantizer& q)
+      : scale(_mm512_set1_ps(q.scale)),
+        inverse(_mm512_set1_ps(1.0F / q.scale)),
+        low(_mm512_set1_ps(static_cast<float>(q.low - q.zero_point))),
+        high(_mm512_set1_ps(static_cast<float>(q.high - q.zero_point))),
+        zero(_mm512_set1_epi32(q.zero_point)),
+        divide(q.divide) {}
+
+  __attribute__((always_inline)) __m512i operator()(__m512 value) const {
+    __m512 steps = divide ? _mm512_div_ps(value, scale) : _mm512_mul_ps(value, inverse);
     const __mmask16 number = _mm512_cmp_ps_mask(steps, steps, _CMP_ORD_Q);
     steps = _mm512_maskz_min_ps(number, _mm512_max_ps(steps, low), high);  // NaN: the zero point's code
-    _mm512_mask_cvtepi32_storeu_epi8(codes + i, mask, _mm512_add_epi32(_mm512_cvtps_epi32(steps), zero));
+    return _mm512_add_epi32(_mm512_cvtps_epi32(steps), zero);
+  }
+};
+
+void quantize(const ByteQuantizer& q, std::int64_t count, const float* x, std::uint8_t* codes) {
+  const Quantizing code(q);
+  for (std::int64_t i = 0; i < count; i += 16) {
+    const __mmask16 mask = tail16(count - i);
+    _mm512_mask_cvtepi32_storeu_epi8(codes + i, mask, code(_mm512_maskz_loadu_ps(mask, x + i)));
+  }
+}
+
+void quantize_pixels(const ByteQuantizer& q, std::int64_t count, const float* const planes[3], std::uint8_t* codes) {
+  const Quantizing code(q);
+  const __m512i byte = _mm512_set1_epi32(0xFF);
+  // Of four pixels of four bytes the three that count, then the four lanes beside each other.
+  const __m512i keep = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
+  const __m512i close = _mm512_setr_epi32(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 3, 7, 11, 15);
+  for (std::int64_t i = 0; i < count; i += 16) {
+    const __mmask16 mask = tail16(count - i);
+    __m512i pixel = _mm512_setzero_si512();
+    for (int c = 2; c >= 0; --c)
+      pixel = _mm512_or_si512(_mm512_slli_epi32(pixel, 8),
+                              _mm512_and_si512(code(_mm512_maskz_loadu_ps(mask, planes[c] + i)), byte));
+    const __m512i packed = _mm512_permutexvar_epi32(close, _mm512_shuffle_epi8(pixel, keep));
+    const std::int64_t bytes = 3 * (count - i < 16 ? count - i : 16);
+    _mm512_mask_storeu_epi8(codes + 3 * i, tail64(bytes), packed);
   }
 }
 
@@ -198,7 +230,7 @@ void depthwise(const DepthwiseRow& row, std::uint8_t* codes) {
 }  // namespace
 
 const ByteLoops& byte_loops() {
-  static const ByteLoops loops = {requantize, quantize, add, sum_rows, depthwise};
+  static const ByteLoops loops = {requantize, quantize, quantize_pixels, add, sum_rows, depthwise};
   return loops;
 }
 
