@@ -197,9 +197,11 @@ class Quantizing {
   void evaluate_both() {
     record_.float_eval = evaluated(original_, "evaluating float");
     record_.quantized_eval = evaluated(model_.graph, "evaluating quantized");
-    const Graph integers = options_.integer_eval.value_or(true) ? convert(model_).graph : Graph();
-    const bool wanted = options_.integer_eval.value_or(has_engine_kernels() && has_integer_kernels(integers));
-    if (wanted) record_.integer_eval = evaluated(integers, "evaluating integers");
+    if (!options_.integer_eval.value_or(has_engine_kernels())) return;
+    Graph integers = convert(model_).graph;
+    run_passes(integers, engine_passes());
+    if (options_.integer_eval || has_integer_kernels(integers))
+      record_.integer_eval = evaluated(integers, "evaluating integers");
   }
 
   // Against the original model: what equalization and bias correction did to it counts.
