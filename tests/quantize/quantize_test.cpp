@@ -44,6 +44,20 @@ TEST(QuantizeCall, APlanIsForItsPlatform) {
   EXPECT_ERROR(quantize(small_graph(), items(), other, options), "the plan mine is for platform 'onnxruntime'");
 }
 
+// Issue 14: neither quantized nor float, as far as the report went; and 4-bit weights ran in float without a word.
+TEST(QuantizeCall, SaysWhatAnEditedPlanLeavesFloatAndWhatRunsInFloat) {
+  JobConfig config = job();
+  config.quant.weight.bits = 4;
+  QuantizeOptions options;
+  options.plan = make_plan(small_graph(), config.quant);
+  std::erase_if(options.plan->entries,
+                [](const PlanEntry& entry) { return entry.value == "w2" || entry.value == "b2"; });
+  const Quantized result = quantize(small_graph(), items(), config, options);
+  EXPECT_EQ(explain(*result.record.plan, "w2"), "'w2' stays float: taken out of the plan (weight of Conv 'conv2')");
+  ASSERT_FALSE(result.record.notes.empty());
+  EXPECT_TRUE(result.record.notes[0].starts_with("ONNX Runtime stores weights of 4 bits")) << result.record.notes[0];
+}
+
 TEST(QuantizeCall, NeedsAPlatformAndData) {
   EXPECT_ERROR(quantize(small_graph(), items(), JobConfig{}), "no platform");
   EXPECT_ERROR(quantize(small_graph(), QuantizeData{}, job()), "no data to calibrate on");
