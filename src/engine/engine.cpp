@@ -61,7 +61,9 @@ struct Engine::State {
     if (options.part > 0) return static_cast<int>(std::min<std::int64_t>(options.part, share));
     const auto bytes = std::max<std::int64_t>(static_cast<std::int64_t>(compile(one, 1).program.arena_bytes), 1);
     const std::int64_t wanted = std::max({std::int64_t{1}, kCacheBytes / bytes, weights.bytes() / (2 * bytes)});
-    return static_cast<int>(std::min<std::int64_t>({wanted, share, kLargestPart}));
+    const std::int64_t largest = std::min<std::int64_t>({wanted, share, kLargestPart});
+    const std::int64_t rounds = (share + largest - 1) / largest;
+    return static_cast<int>((share + rounds - 1) / rounds);  // parts of one size, so that no thread waits for another
   }
 
   void forget() {

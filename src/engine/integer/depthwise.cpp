@@ -27,17 +27,16 @@ class DepthwiseStep : public Task {
     pack_depthwise(image.channels, product.weight.data(), weights_.data());
     const bool is_signed = form.in[0].scheme.is_signed();
     if (is_signed) take_back_shift(product.weight.data());
-    row_ = {
-        {nullptr, nullptr, nullptr},
-        image.channels,
-        image.width,
-        image.out_width,
-        window.strides[0],
-        window.begin[1],
-        static_cast<std::uint8_t>(form.in[0].params.zero_point[0]),
-        is_signed,
-        weights_.data(),
-        {bias_.data(), multiplier_.data(), product.y.zero_point, product.y.low, product.y.high, product.zero_first}};
+    row_ = {{nullptr, nullptr, nullptr},
+            image.channels,
+            image.width,
+            image.out_width,
+            window.strides[0],
+            window.begin[1],
+            static_cast<std::uint8_t>(form.in[0].params.zero_point[0]),
+            is_signed,
+            weights_.data(),
+            byte_result(product, bias_.data(), multiplier_.data())};
   }
 
   void run(Frame& frame) const override {
@@ -76,9 +75,9 @@ class DepthwiseStep : public Task {
 
 bool fits_depthwise(const ByteProduct& product, const DnnlWindow& window, std::int64_t groups) {
   const Sizes& sizes = product.sizes;
-  return product.has_loop && sizes.size() == 4 && sizes[0] == groups && sizes[1] == 1 && groups > 1 &&
-         window.kernel == Sizes{3, 3} && window.dilations == Sizes{0, 0} && window.strides[0] == window.strides[1] &&
-         window.strides[0] <= 2;
+  return product.has_loop && product.fits_int32 && sizes.size() == 4 && sizes[0] == groups && sizes[1] == 1 &&
+         groups > 1 && window.kernel == Sizes{3, 3} && window.dilations == Sizes{0, 0} &&
+         window.strides[0] == window.strides[1] && window.strides[0] <= 2;
 }
 
 bool add_depthwise(Builder& builder, const Node& node, const IntegerForm& form, const ByteProduct& product,

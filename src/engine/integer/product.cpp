@@ -55,8 +55,7 @@ class RequantizeStep : public Task {
         has_loop_(product.has_loop),
         bias_(padded(product.bias, product.bias.size())),
         multiplier_(padded(product.multiplier, product.bias.size())),
-        result_{bias_.data(),  multiplier_.data(), product.y.zero_point,
-                product.y.low, product.y.high,     product.zero_first},
+        result_(byte_result(product, bias_.data(), multiplier_.data())),
         plain_(form.arithmetic, {form.in[0].params.scale[0], form.in[1].params.scale, 1}, product.y) {}
 
   void run(Frame& frame) const override {
@@ -91,6 +90,11 @@ at::Tensor weight_tensor(const ByteProduct& product) {
   return weight;
 }
 
+ByteResult byte_result(const ByteProduct& product, const std::int32_t* bias, const float* multiplier) {
+  return {bias,           multiplier,         product.y.zero_point, product.y.low,
+          product.y.high, product.zero_first, product.y_signed,     product.fits_int32};
+}
+
 bool is_byte(const QType& type) { return type.scheme.is_int() && type.scheme.bits() <= 8; }
 
 std::optional<ByteProduct> byte_product(const Node& node, const IntegerForm& form, int axis) {
@@ -111,6 +115,8 @@ std::optional<ByteProduct> byte_product(const Node& node, const IntegerForm& for
   product.has_loop = as_mlas || product.zero_first;
   product.fits_float = product.has_loop;
 
+  constexpr double kFarthest = 1U << 30;
+  product.fits_int32 = true;
   const std::int64_t channels = product.sizes[0], each = centred.numel() / channels;
   at::Tensor bias = at::zeros({channels}, at::kInt);
   if (form.bias_slot >= 0) bias = node.input(form.bias_slot)->tensor().cpu().to(at::kInt).contiguous();
@@ -121,6 +127,8 @@ std::optional<ByteProduct> byte_product(const Node& node, const IntegerForm& for
     const std::int64_t far = std::max(std::abs(reach.low), std::abs(reach.high));
     if (far > kLargest || far + std::abs(folded) > kLargest) return std::nullopt;
     if (far + std::abs(folded) >= kFloatExact) product.fits_float = false;
+    const float multiplier = product.multiplier[product.multiplier.size() == 1 ? 0 : static_cast<std::size_t>(c)];
+    if (static_cast<double>(far + std::abs(folded)) * multiplier > kFarthest) product.fits_int32 = false;
     product.bias.push_back(static_cast<std::int32_t>(folded));
   }
   return product;

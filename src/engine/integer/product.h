@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/builder.h"
+#include "engine/simd/byte_loops.h"
 #include "ops/integer_form.h"
 
 namespace quench {
@@ -26,7 +27,11 @@ struct ByteProduct {
   bool fits_float = false;  // no sum needs more than 24 bits, and the rule is mlas or affine
   bool has_loop = false;    // the rule is one of byte_loops.h
   bool zero_first = false;  // the zero point before the rounding
+  bool fits_int32 = false;  // no result is beyond int32 before it is clamped
 };
+
+// For the loops; bias and multiplier are the caller's, padded.
+ByteResult byte_result(const ByteProduct& product, const std::int32_t* bias, const float* multiplier);
 
 // The weight as a tensor of its own memory.
 at::Tensor weight_tensor(const ByteProduct& product);

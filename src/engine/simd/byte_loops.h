@@ -12,6 +12,8 @@ struct ByteResult {
   const float* multiplier;   // one per channel
   std::int32_t zero_point, low, high;
   bool zero_first;  // the zero point is added before the rounding
+  bool is_signed;   // codes of the result
+  bool fits_int32;  // no result is beyond int32 before it is clamped
 };
 
 struct ByteQuantizer {

@@ -180,8 +180,35 @@ __attribute__((always_inline)) inline __m512i permuted(const std::int32_t* value
   return _mm512_castps_si512(permuted(reinterpret_cast<const float*>(values), part));
 }
 
+// Parts of 16 results of one pixel to 64 codes: saturating packs clamp to bytes, what is narrower comes last. Packing
+// puts the channels back in order.
+struct ClampedPack {
+  __m512 zero_before;
+  __m512i zero_after, low, high;
+  bool is_signed;
+
+  explicit ClampedPack(const ByteResult& r)
+      : zero_before(_mm512_set1_ps(static_cast<float>(r.zero_first ? r.zero_point : 0))),
+        zero_after(_mm512_set1_epi32(r.zero_first ? 0 : r.zero_point)),
+        low(_mm512_set1_epi8(static_cast<char>(r.low))),
+        high(_mm512_set1_epi8(static_cast<char>(r.high))),
+        is_signed(r.is_signed) {}
+
+  template <bool zero_first>
+  __attribute__((always_inline)) __m512i code(__m512i sum, __m512 multiplier) const {
+    const __m512 steps = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), multiplier);
+    if (zero_first) return _mm512_cvtps_epi32(_mm512_add_ps(steps, zero_before));
+    return _mm512_add_epi32(_mm512_cvtps_epi32(steps), zero_after);
+  }
+  __attribute__((always_inline)) __m512i pack(const __m512i* code) const {
+    const __m512i first = _mm512_packs_epi32(code[0], code[1]), second = _mm512_packs_epi32(code[2], code[3]);
+    if (is_signed) return _mm512_min_epi8(_mm512_max_epi8(_mm512_packs_epi16(first, second), low), high);
+    return _mm512_min_epu8(_mm512_max_epu8(_mm512_packus_epi16(first, second), low), high);
+  }
+};
+
 template <bool zero_first, int stride>
-void depthwise_block(const Block& block, const Bounds& bounds, std::uint8_t* codes) {
+void depthwise_block(const Block& block, const ClampedPack& result, std::uint8_t* codes) {
   const DepthwiseRow& row = block.row;
   const auto* w = reinterpret_cast<const __m512i*>(row.weights + block.channel * 12);
   __m512 multiplier[4];
@@ -199,14 +226,9 @@ void depthwise_block(const Block& block, const Bounds& bounds, std::uint8_t* cod
       __m512i sum = _mm512_dpbusd_epi32(bias[p], a.part[p], w[p]);
       sum = _mm512_dpbusd_epi32(sum, b.part[p], w[4 + p]);
       sum = _mm512_dpbusd_epi32(sum, c.part[p], w[8 + p]);
-      code[p] = finish<zero_first>(sum, multiplier[p], bounds);
+      code[p] = result.code<zero_first>(sum, multiplier[p]);
     }
-    // Codes are in range already: the low bytes, back in order. 16-bit halves saturate nothing.
-    const __m512i low = _mm512_packus_epi32(_mm512_and_si512(code[0], _mm512_set1_epi32(0xFF)),
-                                            _mm512_and_si512(code[1], _mm512_set1_epi32(0xFF)));
-    const __m512i high = _mm512_packus_epi32(_mm512_and_si512(code[2], _mm512_set1_epi32(0xFF)),
-                                             _mm512_and_si512(code[3], _mm512_set1_epi32(0xFF)));
-    _mm512_mask_storeu_epi8(codes + o * row.channels + block.channel, block.mask, _mm512_packus_epi16(low, high));
+    _mm512_mask_storeu_epi8(codes + o * row.channels + block.channel, block.mask, result.pack(code));
     if (stride == 1) {
       a = b;
       b = c;
@@ -218,13 +240,13 @@ void depthwise_block(const Block& block, const Bounds& bounds, std::uint8_t* cod
 }
 
 void depthwise(const DepthwiseRow& row, std::uint8_t* codes) {
-  const Bounds bounds = bounds_of(row.result);
+  const ClampedPack result(row.result);
   const __m512i flip = _mm512_set1_epi8(row.is_signed ? static_cast<char>(0x80) : 0);
   const __m512i padding = _mm512_xor_si512(_mm512_set1_epi8(static_cast<char>(row.padding)), flip);
   const auto run = row.result.zero_first ? (row.stride == 1 ? depthwise_block<true, 1> : depthwise_block<true, 2>)
                                          : (row.stride == 1 ? depthwise_block<false, 1> : depthwise_block<false, 2>);
   for (std::int64_t c = 0; c < row.channels; c += 64)
-    run({row, c, tail64(row.channels - c), flip, padding}, bounds, codes);
+    run({row, c, tail64(row.channels - c), flip, padding}, result, codes);
 }
 
 }  // namespace
