@@ -2,9 +2,13 @@
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/quench)
 
-# LibTorch stays where it is; the installed files find it, and each other when the prefix is moved.
-set_target_properties(quench PROPERTIES INSTALL_RPATH "$ORIGIN;${QUENCH_TORCH}/lib")
-set_target_properties(quench_cli PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};${QUENCH_TORCH}/lib")
+# LibTorch and oneDNN stay where they are; the installed files find them, and each other when the prefix is moved.
+set(onednn_path "")
+if(QUENCH_ONEDNN_TARGET)
+  set(onednn_path ";${QUENCH_ONEDNN}/lib")
+endif()
+set_target_properties(quench PROPERTIES INSTALL_RPATH "$ORIGIN;${QUENCH_TORCH}/lib${onednn_path}")
+set_target_properties(quench_cli PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};${QUENCH_TORCH}/lib${onednn_path}")
 
 install(TARGETS quench EXPORT quench-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS quench_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -130,10 +130,11 @@ void drop_plan_text(Graph& file) {
 
 QuantizedModel quantized_model_of(Graph file) {
   QuantPlan plan = plan_in(file);
-  QUENCH_CHECK(!quantizers_of(file).empty(),
+  const auto name = file.metadata.find(kStageKey);
+  const bool is_converted = name != file.metadata.end() && name->second == name_of(ModelStage::kConverted);
+  QUENCH_CHECK(is_converted || !quantizers_of(file).empty(),
                "the model has no quantizers, only the plan of the one that it was made from: take that one "
                "(.quench.onnx)");
-  const auto name = file.metadata.find(kStageKey);
   QUENCH_CHECK(name != file.metadata.end(), "the model carries a plan, but does not say how far it has come ('",
                kStageKey, "')");
   const ModelStage stage = stage_of_file(name->second);
