@@ -1,7 +1,7 @@
 // Engine: runs a graph fast on the CPU, float or integer (quench/convert.h). Layers are oneDNN's kernels on weights
 // packed once, or loops of our own; activations lie in one arena that is planned before the first run; a batch is cut
 // into parts, one thread each. Integer layers give exactly the codes of their plain definition (quant/integer_ops.h).
-// What has no kernel here runs in the executor, with the same result.
+// What has no kernel here runs in the executor, with the same result. One run at a time.
 //
 //   quench::Engine engine(graph);                 // after engine_passes(), quench/pass.h
 //   std::vector<quench::RtValue> outputs = engine.run(inputs);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "graph/tensor_types.h"
+#include "quench/error.h"
 #include "quench/op.h"
 
 namespace quench {
@@ -88,8 +89,7 @@ Graph with_input_dims(const Graph& graph, const std::vector<Dims>& inputs) {
   return copy;
 }
 
-bool is_per_item(const Graph& graph) {
-  const Dim batch = Dim::symbol("batch");
+static bool is_per_item_for(const Graph& graph, const Dim& batch) {
   std::vector<Dims> inputs;
   for (const Value* input : graph.inputs()) {
     if (!input->has_rank() || input->rank() == 0) return false;
@@ -102,6 +102,14 @@ bool is_per_item(const Graph& graph) {
   return std::all_of(any_batch.nodes().begin(), any_batch.nodes().end(), [&](const auto& node) {
     return is_item_node(*node) && keeps_batch(*node, batch) && !has_fixed_items(*node);
   });
+}
+
+bool is_per_item(const Graph& graph) {
+  try {
+    return is_per_item_for(graph, Dim::symbol("batch"));
+  } catch (const Error&) {
+    return false;  // a model for one batch size alone: its shapes contradict any other
+  }
 }
 
 }  // namespace quench

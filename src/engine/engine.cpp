@@ -185,7 +185,7 @@ bool has_integer_kernels(const Graph& graph) {
     inputs.push_back(std::move(dims));
   }
   PackedWeights weights;
-  const Compiled one(graph, inputs, 1, weights, {});
+  const Compiled one(graph, inputs, 1, weights, {});  // throws if no size of the open dims fits
   return std::all_of(one.program.steps.begin(), one.program.steps.end(), [](const auto& step) {
     return !step->name.op.starts_with("quench.") || step->name.kernel != "executor";
   });

@@ -25,9 +25,10 @@ bool add_product(Builder& builder, const Node& node, int x, const Value& weight,
       bias ? MatMul::primitive_desc(onednn_cpu(), from, any, plain_layout(b_sizes, Type::f32), to, attributes_with())
            : MatMul::primitive_desc(onednn_cpu(), from, any, to, attributes_with());
   PrimitiveCall call{{{DNNL_ARG_SRC, builder.plain(x)}}, builder.add_slot(to), {}};
-  call.constants.emplace_back(DNNL_ARG_WEIGHTS, builder.weights().get(weight.name(), description.weights_desc(), [&] {
-    return (transposed ? w.t() : w).contiguous().reshape(w_sizes);
-  }));
+  call.constants.emplace_back(
+      DNNL_ARG_WEIGHTS,
+      builder.weights().get(weight.name() + (transposed ? ".transposed" : ""), description.weights_desc(),
+                            [&] { return (transposed ? w.t() : w).contiguous().reshape(w_sizes); }));
   if (bias)
     call.constants.emplace_back(DNNL_ARG_BIAS, builder.weights().get(bias->name(), description.bias_desc(),
                                                                      [&] { return bias->tensor().reshape(b_sizes); }));
