@@ -1,5 +1,7 @@
 #include "convert/convert_graph.h"
 
+#include <ATen/ATen.h>
+
 #include <algorithm>
 
 #include "convert/accumulators.h"
