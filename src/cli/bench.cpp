@@ -62,7 +62,7 @@ void add_bench(CLI::App& app, CommandLine& command_line) {
       ->check(CLI::Range(1, 1 << 20));
   command.add_option("--seconds", arguments->speed.seconds, "how long to measure (default: 3)")
       ->type_name("S")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(0.001, 86400.0));
   command.add_option("--steps", arguments->steps, "how many of the slowest layers to show (default: 10)")
       ->type_name("N")
       ->check(CLI::Range(0, 1 << 20));

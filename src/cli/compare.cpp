@@ -53,7 +53,7 @@ void add_compare(CLI::App& app, CommandLine& command_line) {
       ->check(CLI::Range(1, 1 << 20));
   command.add_option("--bound", arguments->bound, "the largest difference allowed, in steps; beyond it: exit code 3")
       ->type_name("STEPS")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0.0, 1e6));
   command.callback([&command_line, arguments] {
     command_line.action = [&command_line, arguments] {
       command_line.exit_code = compare(*arguments, command_line.common);

@@ -120,7 +120,8 @@ void Builder::add_steps(const Node& node) {
   try {
     if (op && op->build(*this, node)) return;
   } catch (const dnnl::error&) {
-    // oneDNN has no kernel for these shapes or types: the executor has.
+    // oneDNN has no kernel for these shapes or types: the executor has. What was begun is forgotten.
+    for (const Value* output : node.outputs()) places_.erase(output);
   }
   add_island(node);
 }
