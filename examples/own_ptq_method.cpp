@@ -1,80 +1,81 @@
-// A custom post-training method, using only the public headers: AdaRound on one block of a network, the recipe of
-// MQBench's "Develop PTQ": a fake quantizer, the tensors that enter and leave the block, a loss.
-//   example_own_ptq_method MODEL DATA FIRST LAST     (the values that the block begins and ends with)
+// A post-training method of your own in one file, with the public headers alone: MQBench's "Develop PTQ", over the
+// whole network. For each layer you are handed what enters it in the quantized network and what leaves it in the float
+// one; here the rounding of its weight learns with plain tensor operations and LibTorch's Adam.
+//   example_own_ptq_method MODEL DATA
 #include <ATen/ATen.h>
 #include <torch/optim/adam.h>
 
+#include <cstdio>
+
 #include "quench/calibrate.h"
-#include "quench/evaluate.h"
-#include "quench/executor.h"
 #include "quench/import.h"
 #include "quench/prepare.h"
+#include "quench/ptq_method.h"
 
 using namespace quench;
 
-// The quantizers of the weights in the block.
-std::vector<Node*> weights_of(Graph& graph, const std::string& first, const std::string& last) {
-  std::vector<Node*> found;
-  bool inside = false;
-  for (const auto& node : graph.nodes()) {
-    Node* quantizer = inside && node->input(1) ? node->input(1)->producer() : nullptr;
-    if (quantizer && quantizer->get_string("role", "") == "weight") found.push_back(quantizer);
-    inside = (inside || node->output().name() == first) && node->output().name() != last;
+namespace {
+
+// A weight that is rounded softly: floor(w / s) + h with h between 0 and 1, which begins at the weight itself.
+struct SoftWeight {
+  explicit SoftWeight(const Node& node) : quantizer(&node) {
+    const at::Tensor weight = node.input(0)->tensor();
+    std::vector<std::int64_t> shape(static_cast<std::size_t>(weight.dim()), 1);
+    shape[0] = -1;  // a scale per output channel
+    scale = fake_quant_tensors(node).scale().detach().reshape(shape);
+    down = at::floor(weight / scale);
+    alpha = at::logit((weight / scale - down).clamp(0.01, 0.99)).requires_grad_();
   }
-  return found;
-}
+  at::Tensor h() const { return at::sigmoid(alpha); }
+  at::Tensor soft() const { return (down + h()) * scale; }
+  at::Tensor hard() const { return (down + (alpha > 0)) * scale; }  // commit() clamps to the grid
+  const Node* quantizer;
+  at::Tensor scale, down, alpha;
+};
 
-// alpha so that soft rounding begins at the weight itself: h(alpha) = w/s - floor(w/s).
-at::Tensor initial_alpha(const Node& node) {
-  const at::Tensor w = node.input(0)->tensor().detach(), s = node.input(1)->tensor().detach().reshape({-1, 1, 1, 1});
-  return -at::log(1.2 / (w / s - at::floor(w / s) + 0.1) - 1);
-}
-
-int main(int argc, char** argv) {
-  if (argc != 5) return 1;
-  const std::string first = argv[3], last = argv[4];
-  QuantConfig config;
-  config.weight.bits = 4;
-  config.weight.observer = "mse";
-  config.weight.fake_quant = "adaround";
-  QuantizedModel model = prepare_by_platform(import_model(argv[1]), "onnxruntime", config);
-  Graph& graph = model.graph;
-  const auto data = open_dataset(argv[2], graph);
-  calibrate(model, *data);
-  Graph plain(graph);
-  set_state(plain, std::nullopt, {});
-
-  // What enters the block in the quantized network, and what leaves it in the float one.
-  const Batch batch = *Loader(*data, {.batch_size = data->size()}).next();
-  const NamedValues image = bind_inputs(graph, batch);
-  const at::Tensor enters = Executor(graph).run(image, {first}).at(first).tensor();
-  const at::Tensor wanted = Executor(plain).run(image, {last}).at(last).tensor();
-  Executor block(graph, {.grad = true});
-  const auto output = [&](const at::Tensor& x) { return block.run({{first, RtValue(x)}}, {last}).at(last).tensor(); };
-  const auto error = [&] { return (output(enters) - wanted).square().mean().item<double>(); };
-  const double nearest = error();
-
-  const std::vector<Node*> quantizers = weights_of(graph, first, last);
+void learn(UnitWork& work, UnitRecord& record) {
+  std::vector<SoftWeight> weights;
   std::vector<at::Tensor> alphas;
-  for (Node* node : quantizers) {
-    alphas.push_back(node->input(3)->tensor());
-    alphas.back().detach().copy_(initial_alpha(*node));
-    node->attrs["mode"] = std::string("soft");
-  }
-  torch::optim::Adam adam(alphas, torch::optim::AdamOptions(1e-2));
-  for (int step = 0; step < 400; ++step) {
-    const std::int64_t begin = step * 32 % (enters.size(0) - 31);
-    at::Tensor loss = (output(enters.narrow(0, begin, 32)) - wanted.narrow(0, begin, 32)).square().sum(1).mean();
-    for (const at::Tensor& alpha : alphas) {
-      const at::Tensor h = (1.2 * alpha.sigmoid() - 0.1).clamp(0, 1);
-      loss = loss + 0.01 * (1 - (2 * h - 1).abs().pow(20 - 18 * step / 400.0)).sum();
-    }
+  for (const Node* quantizer : work.weights()) alphas.push_back(weights.emplace_back(*quantizer).alpha);
+  if (weights.empty()) return;
+  torch::optim::Adam adam(alphas, torch::optim::AdamOptions(work.options().number("rate")));
+  const auto steps = static_cast<std::int64_t>(work.options().number("steps"));
+  for (std::int64_t step = 0; step < steps; ++step, ++record.iterations) {
+    const at::Tensor rows = work.draw(step);
+    for (const SoftWeight& weight : weights) work.replace(weight.quantizer->output(), weight.soft());
+    at::Tensor loss = (work.run(work.quantized_inputs(rows), 0) - work.target(rows)).square().sum(1).mean();
+    for (const SoftWeight& weight : weights)  // in the second half, every h is driven to 0 or 1
+      if (2 * step > steps) loss = loss + 0.01 * (1 - (2 * weight.h() - 1).square()).sum();
     adam.zero_grad();
     loss.backward();
     adam.step();
+    work.progress(step + 1, steps);
   }
-  for (Node* node : quantizers) node->attrs["mode"] = std::string("hard");
-  const double learned = error();
-  std::printf("%zu weights, output error: nearest %.6f, AdaRound %.6f\n", alphas.size(), nearest, learned);
-  return learned < 0.7 * nearest ? 0 : 3;
+  const at::NoGradGuard no_grad;
+  for (const SoftWeight& weight : weights) work.commit(*weight.quantizer->input(0), weight.hard());
+}
+
+QUENCH_REGISTER_PTQ_METHOD("own", learn, "rounding by a plain sigmoid",
+                           {{"steps", 200.0, "per layer"}, {"rate", 0.02, "of Adam"}}, "layer")
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 1;
+  QuantConfig config;
+  config.weight.bits = 4;
+  QuantizedModel model = prepare_by_platform(import_model(argv[1]), "onnxruntime", config);
+  const auto data = open_dataset(argv[2], model.graph);
+  calibrate(model, *data);
+  const auto output = [&](const Graph& graph) {
+    const std::string name = graph.outputs()[0]->name();
+    return save_values(graph, *data, {name}).at(name);
+  };
+  const at::Tensor wanted = output(without_quantizers(model.graph)), nearest = output(model.graph);
+  for (const UnitRecord& unit : reconstruct(model, *data, {.method = "own"}).units)
+    std::printf("%-20s error %.5f, learned %.5f\n", unit.name.c_str(), unit.error_before, unit.error_after);
+  const double before = (nearest - wanted).square().mean().item<double>();
+  const double after = (output(model.graph) - wanted).square().mean().item<double>();
+  std::printf("the network's output: error %.5f, learned %.5f\n", before, after);
+  return after < 0.7 * before ? 0 : 3;
 }

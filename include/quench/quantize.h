@@ -1,6 +1,6 @@
 // The whole of post-training quantization in one call: fuse, equalize, plan, smooth, insert, calibrate, correct biases,
-// then measure. `quench quantize` calls it and nothing more. Each step is a function of its own (quench/prepare.h,
-// calibrate.h, ptq.h), and calling them one by one gives the same model.
+// reconstruct (if a method is named), then measure. `quench quantize` calls it and nothing more. Each step is a
+// function of its own (quench/prepare.h, calibrate.h, ptq.h), and calling them one by one gives the same model.
 //
 //   quench::Quantized result = quench::quantize("model.onnx", *data, {.platform = "onnxruntime"});
 //   quench::write_deployment(quench::deploy(result.model, {.name = "model"}), "files");
@@ -20,6 +20,7 @@
 #include "quench/profile.h"
 #include "quench/ptq.h"
 #include "quench/quantized_model.h"
+#include "quench/reconstruct.h"
 
 namespace quench {
 
@@ -48,6 +49,7 @@ struct QuantizeRecord {
   std::optional<EqualizeRecord> equalized;
   std::optional<SmoothRecord> smoothed;
   std::optional<BiasCorrectionRecord> corrected;
+  std::optional<ReconstructionRecord> reconstructed;
   std::optional<AgreementRecord> agreement;  // with float, on a few of the calibration images
   std::optional<EvalResult> float_eval, quantized_eval;
   std::optional<EvalResult> integer_eval;  // of the converted model
@@ -79,7 +81,9 @@ struct QuantizeOptions {
   std::optional<bool> integer_eval;
   std::string stop_after;  // the last stage (quantize_stages()); "": all
   std::function<void(const StageRecord& stage, const Graph& graph)> after_stage;
-  std::function<void(const char* what, std::int64_t done, std::int64_t total)> progress;
+  std::function<void(const std::string& what, std::int64_t done, std::int64_t total)> progress;
+  std::function<void(const UnitRecord& unit, std::size_t index, std::size_t count)> unit_done;  // of reconstruction
+  std::string checkpoint;  // a folder where reconstruction keeps finished units and looks for them; "": none
 };
 
 // What the config leaves open (equalize, smooth, bias_correction) is the platform's. Throws for a graph that is

@@ -8,6 +8,8 @@ namespace quench {
 
 struct RandomKey {
   std::uint64_t seed = 0, node = 0, step = 0;
+  // On a GPU: memory there that counts on, for kernels that are captured once and replayed with the same arguments.
+  const std::uint64_t* counter = nullptr;
 };
 
 }  // namespace quench

@@ -8,6 +8,8 @@
 #include "measure/model_summary.h"
 #include "quench/error.h"
 #include "quench/quantized_model.h"
+#include "quench/reconstruct.h"
+#include "report/reconstruct_text.h"
 #include "report/table.h"
 
 namespace quench {
@@ -18,7 +20,7 @@ struct Arguments {
   bool text = false, data = false, raw = false;
   DimBindings dims;
   ImportOptions import;
-  std::string why;
+  std::string why, units;
   QuantArguments quant;
 };
 
@@ -150,6 +152,12 @@ void inspect(const Arguments& options, bool json) {
   QUENCH_CHECK(!(options.text && json), "--text and --json cannot be given together");
   QUENCH_CHECK(options.text || !options.data, "--data is for --text: it prints large tensors in full");
   const LoadedModel model = load_model_to_look_at(options.model, options.raw, options.import);
+  if (!options.units.empty()) {
+    const std::vector<Unit> units = find_units(model.graph, {options.units, {}});
+    if (json) return print_json(json_of(units));
+    std::cout << units_text(units);
+    return;
+  }
   if (options.text) {
     TextOptions text;
     text.data = options.data;
@@ -178,6 +186,12 @@ void add_inspect(CLI::App& app, CommandLine& command_line) {
   add_dim_option(command, options->dims);
   add_input_shape_option(command, options->import);
   command.add_option("--why", options->why, "why this tensor is quantized, or stays float")->type_name("TENSOR");
+  command
+      .add_option("--units", options->units,
+                  "the units that reconstruction works on, instead: block (the default) or layer")
+      ->type_name("PATTERN")
+      ->expected(0, 1)
+      ->default_str("block");
   add_quant_options(command, options->quant);
   command.callback([&command_line, options] {
     command_line.action = [&command_line, options] { inspect(*options, command_line.common.json); };

@@ -10,6 +10,7 @@
 #include "quench/op.h"
 #include "quench/pass.h"
 #include "quench/platform.h"
+#include "quench/ptq_method.h"
 #include "quench/verify.h"
 #include "quench/zoo.h"
 
@@ -34,6 +35,7 @@ std::vector<Section> all_sections() {
           section<ObserverRegistry>("observers", "Observers"),
           section<FakeQuantRegistry>("fake-quantizers", "Fake quantizers"),
           section<PlatformRegistry>("platforms", "Platforms"),
+          section<PtqMethodRegistry>("methods", "Reconstruction methods"),
           section<ExporterRegistry>("exporters", "Exporters"),
           section<RuntimeRegistry>("runtimes", "Runtimes"),
           section<DatasetRegistry>("data", "Kinds of data"),
@@ -90,12 +92,12 @@ void add_list(CLI::App& app, CommandLine& command_line) {
     bool markdown = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(
-      app, command_line, "list",
-      "operators, passes, observers, fake quantizers, platforms, exporters, runtimes, kinds of data, zoo models");
+  CLI::App& command = add_command(app, command_line, "list",
+                                  "operators, passes, observers, fake quantizers, platforms, methods, exporters, "
+                                  "runtimes, kinds of data, zoo models");
   command.add_option(
       "what", options->key,
-      "ops, passes, observers, fake-quantizers, platforms, exporters, runtimes, data or zoo (default: all)");
+      "ops, passes, observers, fake-quantizers, platforms, methods, exporters, runtimes, data or zoo (default: all)");
   command.add_flag("--markdown", options->markdown, "as the tables of docs/reference.md");
   command.callback([&command_line, options] {
     command_line.action = [&command_line, options] {

@@ -22,6 +22,7 @@
 #include "report/file_hash.h"
 #include "report/plan_json.h"
 #include "report/quantize_record.h"
+#include "report/reconstruct_text.h"
 #include "report/table.h"
 
 namespace quench {
@@ -142,23 +143,30 @@ void write_results(const QuantizeJob& job, const Quantized& result, const std::o
     std::filesystem::rename(dump, folder.staged(dump_name(job.dump_after)));
   if (files && job.config.deploy.folder.empty()) write_deployment(*files, folder.staged("deploy"));
   folder.commit(job.force);
+  std::filesystem::remove_all(job.checkpoint());
 }
 
 // A bar for each kind of work, which ends where the next begins.
 class ProgressBars {
  public:
   explicit ProgressBars(bool silent) : style_(progress_style(silent)) {}
-  void show(const char* what, std::int64_t done, std::int64_t total) {
-    if (what != what_) bar_.reset();
-    if (!bar_) bar_ = std::make_unique<Progress>(std::cerr, style_, what, "images");
+  void show(const std::string& what, std::int64_t done, std::int64_t total) {
+    // Reconstruction counts over all units: one bar, with the present unit's name.
+    const bool learns = what.starts_with("reconstructing"), goes_on = learns && what_.starts_with("reconstructing");
+    if (what != what_ && !goes_on) bar_.reset();
+    if (!bar_) bar_ = std::make_unique<Progress>(std::cerr, style_, what, learns ? "iterations" : "images");
+    if (goes_on) bar_->rename(what);
     what_ = what;
     bar_->show(done, total);
   }
   void end() { bar_.reset(); }
+  void clear_line() {
+    if (bar_) bar_->clear_line();
+  }
 
  private:
   decltype(progress_style(true)) style_;
-  const char* what_ = nullptr;
+  std::string what_;
   std::unique_ptr<Progress> bar_;
 };
 
@@ -174,7 +182,17 @@ Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDa
     bars.end();
     after_stage(job, stage, now);
   };
-  options.progress = [&](const char* what, std::int64_t done, std::int64_t total) { bars.show(what, done, total); };
+  options.progress = [&](const std::string& what, std::int64_t done, std::int64_t total) {
+    bars.show(what, done, total);
+  };
+  if (!job.config.method.name.empty() && !job.dry_run) {
+    if (!job.resume) std::filesystem::remove_all(job.checkpoint());
+    options.checkpoint = job.checkpoint();
+    options.unit_done = [&](const UnitRecord& unit, std::size_t index, std::size_t count) {
+      if (!common.silent()) bars.clear_line();
+      if (!common.silent()) std::cerr << unit_line(unit, index, count) << std::endl;
+    };
+  }
   QuantizeData sets;
   sets.calib = data.calib.get();
   sets.eval = data.eval.get();

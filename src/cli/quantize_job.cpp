@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <filesystem>
 
 #include "cli/load_model.h"
@@ -12,11 +14,45 @@
 #include "quench/deploy.h"
 #include "quench/error.h"
 #include "quench/platform.h"
+#include "quench/ptq_method.h"
 
 namespace fs = std::filesystem;
 
 namespace quench {
 namespace {
+
+// "w4a8": bits of weights and activations.
+void set_bits(const std::string& text, QuantConfig& config) {
+  int weight = 0, activation = 0, end = 0;
+  const bool fits = std::sscanf(text.c_str(), "w%da%d%n", &weight, &activation, &end) == 2 &&
+                    end == static_cast<int>(text.size()) && weight > 0 && activation > 0;
+  QUENCH_CHECK(fits, "--bits must look like w4a8 (bits of weights, bits of activations), not '", text, "'");
+  config.weight.bits = weight;
+  config.activation.bits = activation;
+}
+
+// "2G", "500M", "1.5G", in gigabytes.
+double gigabytes(const std::string& text) {
+  double number = 0;
+  char unit = 0;
+  int end = 0;
+  const bool fits = std::sscanf(text.c_str(), "%lf%c%n", &number, &unit, &end) == 2 &&
+                    end == static_cast<int>(text.size()) && number > 0 && std::string("KMGT").find(unit) < 4;
+  QUENCH_CHECK(fits, "--max-memory must look like 2G or 500M, not '", text, "'");
+  return number * std::pow(1024.0, static_cast<double>(std::string("KMGT").find(unit)) - 2.0);
+}
+
+// Over what the config says; the options of another method do not fit.
+void set_method(const QuantizeArguments& arguments, JobConfig& config) {
+  MethodConfig& method = config.method;
+  if (!arguments.method.empty() && method.name != arguments.method)
+    method = {arguments.method, checked_method_options(arguments.method, {})};
+  QUENCH_CHECK(!method.name.empty() || arguments.max_memory.empty(),
+               "--max-memory bounds the caches of reconstruction: give --method NAME, too");
+  QUENCH_CHECK(!method.name.empty() || !arguments.resume,
+               "--resume continues a reconstruction: give --method NAME, too");
+  if (!arguments.max_memory.empty()) method.options.set("max_memory", gigabytes(arguments.max_memory));
+}
 
 // Whether the stage is reached.
 bool reaches(const QuantizeJob& job, const std::string& stage) {
@@ -36,6 +72,8 @@ void lay_options(const QuantizeArguments& arguments, JobConfig& config) {
   if (arguments.batch > 0) config.calibration.batch = arguments.batch;
   if (arguments.skip_broken) config.calibration.skip_broken = true;
   if (arguments.device != "cpu") config.calibration.device = arguments.device;
+  if (!arguments.bits.empty()) set_bits(arguments.bits, config.quant);
+  set_method(arguments, config);
   config.calibration.workers = std::max(config.calibration.workers, arguments.workers);
 }
 
@@ -106,7 +144,6 @@ void check(const QuantizeJob& job) {
   check_device(job.device);
   check_stages(job);
   refuse_unbuilt(config, JobStage::kQuantize);
-  refuse_unbuilt(config, JobStage::kReconstruct);
   QUENCH_CHECK(!config.model.empty(), "no model: name it on the command line or as 'model' in the config");
   QUENCH_CHECK(!config.quant.platform.empty(), "no platform: give --platform NAME ('quench list platforms')");
   QUENCH_CHECK(config.data.calib || !reaches(job, "calibrate"),
@@ -132,6 +169,16 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
       ->type_name("FOLDER");
   command.add_option("--plan", arguments.plan, "an edited plan to use instead of the platform's own ('quench plan')")
       ->type_name("FILE");
+  command.add_option("--bits", arguments.bits, "bits of weights and activations, where the platform takes them: w4a8")
+      ->type_name("BITS");
+  command
+      .add_option(
+          "--method", arguments.method,
+          "learn the rounding: adaround, brecq, qdrop ('quench list methods'); options by --set method.NAME=VALUE")
+      ->type_name("NAME");
+  command.add_option("--max-memory", arguments.max_memory, "of the method's caches; the rest goes to files: 2G, 500M")
+      ->type_name("SIZE");
+  command.add_flag("--resume", arguments.resume, "go on from the last finished unit of a run that was interrupted");
   command.add_flag("--equalize", arguments.equalize, "cross-layer equalization before quantizing");
   command.add_option("--bias-correction", arguments.bias_correction, "none, fast or sequential")->type_name("HOW");
   command.add_option("--statistics", arguments.statistics, "a folder that keeps what the observers saw")
@@ -180,7 +227,10 @@ bool QuantizeJob::deploy_configured() const {
 
 QuantizeJob job_of(const QuantizeArguments& arguments) {
   QuantizeJob job;
-  job.config = job_of(arguments.quant);
+  QuantArguments quant = arguments.quant;
+  if (!arguments.method.empty() && quant.config.empty())
+    quant.set.insert(quant.set.begin(), "method.name=" + arguments.method);
+  job.config = job_of(quant);
   job.import = arguments.import;
   if (job.import.inputs.empty())
     for (const std::string& shape : job.config.input_shapes) job.import.inputs.push_back(parse_input_shape(shape));
@@ -194,6 +244,7 @@ QuantizeJob job_of(const QuantizeArguments& arguments) {
   job.force = arguments.force;
   job.dry_run = arguments.dry_run;
   job.integer = arguments.integer;
+  job.resume = arguments.resume;
   job.time = arguments.time;
   job.skip_broken = job.config.calibration.skip_broken;
   job.batch = job.config.calibration.batch;

@@ -17,8 +17,10 @@ struct QuantizeArguments {
   QuantArguments quant;
   ImportOptions import;
   std::string model, calib, eval, output, plan, bias_correction, statistics, stop_after, dump_after, device = "cpu";
+  std::string bits, method, max_memory;
   std::optional<std::uint64_t> seed;
-  bool no_deploy = false, force = false, equalize = false, dry_run = false, time = false, skip_broken = false;
+  bool no_deploy = false, force = false, equalize = false, dry_run = false, time = false, skip_broken = false,
+       resume = false;
   std::optional<bool> integer;
   std::int64_t batch = 0;
   std::int64_t profile_images = 8;
@@ -33,14 +35,15 @@ struct QuantizeJob {
   std::optional<QuantPlan> plan;  // of --plan
   std::string plan_file, stop_after, dump_after, device;
   std::string name;  // of the model, for file names
-  bool deploy = true, force = false, dry_run = false, time = false, skip_broken = false;
+  bool deploy = true, force = false, dry_run = false, time = false, skip_broken = false, resume = false;
   std::optional<bool> integer;
   std::int64_t batch = 0, profile_images = 0;
   int workers = 1;
 
   std::string file(const std::string& name) const;  // inside the output folder
   std::string deploy_folder() const;
-  bool deploy_configured() const;  // the user configured it: then it must succeed
+  std::string checkpoint() const { return file(".reconstruction"); }  // finished units, until the job is done
+  bool deploy_configured() const;                                     // the user configured it: then it must succeed
   std::string deploy_name() const { return config.deploy.name.empty() ? name : config.deploy.name; }
   std::string model_file() const { return file(name + ".quench.onnx"); }
 };

@@ -26,8 +26,6 @@ void skip(JobConfig& job, MapReader& map, const std::vector<std::string>& keys, 
 }
 
 void refuse_unbuilt(const JobConfig& job, JobStage stage) {
-  if (stage == JobStage::kReconstruct && !job.method.name.empty())
-    fail("'method: ", job.method.name, "' is not built yet; omit 'method' for plain calibration");
   std::string keys;
   for (const KeptKey& kept : job.kept)
     if (kept.stage == stage) keys += concat("\n  '", kept.key, "' ", kept.where);

@@ -51,13 +51,19 @@ Progress::Progress(std::ostream& out, ProgressStyle style, std::string what, std
       start_(clock_()),
       last_shown_(start_) {}
 
-Progress::~Progress() {
+Progress::~Progress() { clear_line(); }
+
+void Progress::clear_line() {
   if (width_ > 0) out_ << "\r" << std::string(width_, ' ') << "\r" << std::flush;
+  width_ = 0;
 }
 
 std::string Progress::line(std::int64_t done, std::int64_t total, double seconds) const {
   const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0.0;
-  return concat(what_, ": ", done, " of ", total, " ", unit_, ", ", rate_text(rate), " ", unit_, "/s");
+  std::string text = concat(what_, ": ", done, " of ", total, " ", unit_, ", ", rate_text(rate), " ", unit_, "/s");
+  if (rate > 0)
+    text += concat(", ", duration_text(static_cast<double>(std::max<std::int64_t>(total - done, 0)) / rate), " left");
+  return text;
 }
 
 std::string Progress::bar(std::int64_t done, std::int64_t total, double seconds) const {

@@ -25,6 +25,8 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void show(std::int64_t done, std::int64_t total);
+  void clear_line();  // for a line of other text; the next show() brings the bar back
+  void rename(std::string what) { what_ = std::move(what); }  // the same work has come to another part
 
  private:
   std::string line(std::int64_t done, std::int64_t total, double seconds) const;

@@ -82,7 +82,7 @@ class RunContext : public ExecContext {
     return state_.generator;
   }
   RandomKey random_key(const Node& node) const override {
-    return {state_.options.seed, stable_hash(node.name()), state_.options.step};
+    return {state_.options.seed, stable_hash(node.name()), state_.options.step, state_.options.counter};
   }
   Observer* observer(const Node& node) const override {
     const auto at = state_.observers.find(&node);

@@ -5,6 +5,7 @@
 #include "config/unused_keys.h"
 #include "graph/border.h"
 #include "quantize/fallen_apart.h"
+#include "quantize/method_defaults.h"
 #include "quantize/stages.h"
 #include "quench/convert.h"
 #include "quench/engine.h"
@@ -60,7 +61,6 @@ class Quantizing {
         original_(graph) {
     QUENCH_CHECK(!config.quant.platform.empty(), "no platform: give one ('quench list platforms' shows them)");
     refuse_unbuilt(config, JobStage::kQuantize);
-    refuse_unbuilt(config, JobStage::kReconstruct);
     check_is_float(original_);
     run_passes(original_, cleanup_passes());
     model_.graph = original_;
@@ -76,6 +76,7 @@ class Quantizing {
     stages_.run("calibrate", [&] { calibrate_quantizers(); });
     if (config_.bias_correction.value_or(BiasCorrection::kNone) != BiasCorrection::kNone)
       stages_.run("correct_biases", [&] { correct(); });
+    if (!config_.method.name.empty()) stages_.run("reconstruct", [&] { reconstruct_units(); });
     stages_.run("compare", [&] { compare(); });
     if (data_.eval) stages_.run("evaluate", [&] { evaluate_both(); });
     if (data_.profile) stages_.run("profile", [&] { profile_layers(); });
@@ -87,7 +88,7 @@ class Quantizing {
 
  private:
   using Progress = std::function<void(std::int64_t, std::int64_t)>;
-  Progress progress(const char* what) const {
+  Progress progress(const std::string& what) const {
     if (!options_.progress) return {};
     return [this, what](std::int64_t done, std::int64_t total) { options_.progress(what, done, total); };
   }
@@ -175,6 +176,25 @@ class Quantizing {
     if (!record_.corrected->changed()) note("bias correction changed nothing");
   }
 
+  void reconstruct_units() {
+    ReconstructOptions options;
+    options.method = config_.method.name;
+    options.options = config_.method.options;
+    options.seed = config_.seed;
+    options.device = config_.calibration.device;
+    options.workers = config_.calibration.workers;
+    options.skip_broken = config_.calibration.skip_broken;
+    options.checkpoint = options_.checkpoint;
+    options.unit_done = options_.unit_done;
+    if (options_.progress)
+      options.progress = [this](const std::string& unit, std::int64_t done, std::int64_t total) {
+        options_.progress("reconstructing " + unit, done, total);
+      };
+    record_.reconstructed = reconstruct(model_, *data_.calib, options);
+    for (const UnitRecord& unit : record_.reconstructed->units)
+      if (!unit.note.empty()) note(unit.note);
+  }
+
   // With the model as imported: what was done to it on the way counts too.
   void compare() {
     AgreementOptions options;
@@ -252,11 +272,14 @@ void check_is_float(const Graph& graph) {
 }
 
 JobConfig with_platform_defaults(JobConfig config) {
+  config = with_method_defaults(std::move(config));
   if (config.quant.platform.empty() || config.quant.parity) return config;
   const Platform& platform = find_platform(config.quant.platform);
   if (!config.equalize) config.equalize = platform.equalize;
   if (!config.smooth) config.smooth = platform.smooth;
-  if (!config.bias_correction) config.bias_correction = platform.bias_correction;
+  // Learned rounding makes up for the mean error itself; a correction for the nearest rounding would be in its way.
+  if (!config.bias_correction)
+    config.bias_correction = config.method.name.empty() ? platform.bias_correction : BiasCorrection::kNone;
   return config;
 }
 

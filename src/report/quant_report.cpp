@@ -7,6 +7,7 @@
 #include "report/plan_json.h"
 #include "report/profile_text.h"
 #include "report/quantize_record.h"
+#include "report/reconstruct_text.h"
 #include "report/table.h"
 
 namespace quench {
@@ -133,6 +134,7 @@ std::string summary_text(const QuantizeRecord& record) {
   if (record.corrected)
     text += concat("corrected   the biases of ", record.corrected->layers.size(), " layers on ",
                    record.corrected->images, " images\n");
+  if (record.reconstructed) text += reconstruction_summary(*record.reconstructed);
   if (record.agreement) text += concat("agreement   ", agreement_text(*record.agreement), "\n");
   for (const std::string& warning : record.warnings) text += concat("WARNING     ", warning, "\n");
   for (const std::string& note : record.notes) text += concat("note        ", note, "\n");
@@ -146,6 +148,7 @@ std::string report_text(const QuantizeRecord& record) {
             concat("on ", record.profile->images,
                    " images; SQNR in dB; alone: only this layer is quantized; so far: ", "all up to it\n");
   if (record.equalized) text += heading("Equalized pairs of layers") + equalized_part(*record.equalized);
+  if (record.reconstructed) text += heading("Reconstructed units") + units_table(*record.reconstructed);
   if (record.size) text += heading("Weights") + size_part(*record.size);
   if (record.calibration && !record.calibration->raised.empty()) {
     text += heading("Weight scales raised so that the int32 bias fits");

@@ -4,6 +4,7 @@
 #include "report/machine.h"
 #include "report/plan_json.h"
 #include "report/profile_text.h"
+#include "report/reconstruct_text.h"
 
 namespace quench {
 namespace {
@@ -110,6 +111,7 @@ Json json_of(const QuantizeRecord& record) {
   if (record.equalized) object["equalize"] = json_of(*record.equalized);
   if (record.smoothed) object["smooth"] = json_of(*record.smoothed);
   if (record.corrected) object["bias_correction"] = json_of(*record.corrected);
+  if (record.reconstructed) object["reconstruction"] = json_of(*record.reconstructed);
   if (record.agreement) object["agreement"] = json_of(*record.agreement);
   if (record.float_eval) object["float"] = json_of(*record.float_eval);
   if (record.quantized_eval) object["quantized"] = json_of(*record.quantized_eval);

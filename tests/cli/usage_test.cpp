@@ -66,7 +66,7 @@ TEST(Usage, RefusesValuesOutOfRange) {
   EXPECT_EQ(error_of({"run", "m", "--random", "--device", "tpu"}), "unknown device 'tpu'; known: cpu, cuda, cuda:N\n");
   EXPECT_EQ(error_of({"list", "pases"}),
             "unknown list 'pases'; did you mean 'passes'?; known: ops, passes, observers, fake-quantizers, platforms, "
-            "exporters, runtimes, data, zoo\n");
+            "methods, exporters, runtimes, data, zoo\n");
 }
 
 // The model does not exist: the output was checked before anything was read.

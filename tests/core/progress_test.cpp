@@ -23,7 +23,8 @@ TEST(Progress, WritesALineEveryFewSecondsElsewhere) {
     progress.show(i * 10, 1000);
   }
   EXPECT_EQ(shown.out.str(),
-            "evaluating: 460 of 1000 images, 91 images/s\nevaluating: 920 of 1000 images, 91 images/s\n");
+            "evaluating: 460 of 1000 images, 91 images/s, 0:06 left\n"
+            "evaluating: 920 of 1000 images, 91 images/s, 0:01 left\n");
 }
 
 TEST(Progress, SaysNothingOfShortWork) {

@@ -28,9 +28,15 @@ TEST(QuantizeCall, GivesACalibratedModelAndItsRecord) {
 }
 
 // What only the command line refused would run as plain calibration here.
-TEST(QuantizeCall, RefusesWhatIsNotBuilt) {
+TEST(QuantizeCall, ReconstructsByTheMethodThatIsNamed) {
   JobConfig config = job();
-  config.method.name = "adaround";
+  config.method = {"adaround", Options{{"max_count", 3.0}}};
+  const Quantized result = quantize(small_graph(), items(), config);
+  EXPECT_EQ(result.model.stage, ModelStage::kReconstructed);
+  ASSERT_TRUE(result.record.reconstructed);
+  EXPECT_EQ(result.record.reconstructed->units.at(0).iterations, 3);
+  EXPECT_FALSE(result.record.corrected);  // learned rounding makes up for the means itself
+  config.method.name = "adaraund";
   EXPECT_ERROR(quantize(small_graph(), items(), config), "adaround");
 }
 

@@ -65,7 +65,9 @@ at::Tensor adaround_backward_by(const at::Tensor& dy, const at::Tensor& w, const
 
 DropCoin coin_of(double prob, const RandomKey& key) {
   QUENCH_CHECK(prob >= 0.0 && prob <= 1.0, "the probability of QDrop must lie between 0 and 1, not ", prob);
-  return drop_coin(key.seed, key.node, key.step, prob);
+  DropCoin coin = drop_coin(key.seed, key.node, key.step, prob);
+  coin.counter = key.counter;
+  return coin;
 }
 
 at::Tensor qdrop_forward_by(const at::Tensor& x, const AffineArgs& args, const DropCoin& coin, bool plain) {

@@ -1,0 +1,138 @@
+// Milliseconds per iteration of reconstruction on ResNet-18's block 64x56x56 at batch 32, over a plain float step of
+// the same block (forward, backward, Adam), taking turns in this process.
+//   bench_reconstruction [ROUNDS] [DEVICE]
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "quench/calibrate.h"
+#include "quench/error.h"
+#include "quench/op.h"
+#include "quench/prepare.h"
+#include "quench/process.h"
+#include "quench/ptq_method.h"
+#include "reconstruct/adam.h"
+#include "reconstruct/learn_rounding.h"
+
+using namespace quench;
+
+namespace {
+
+constexpr std::int64_t kBatch = 32, kChannels = 64, kSize = 56, kSteps = 10;
+int rounds = 7;
+std::vector<double> float_times, method_times;  // of the turns, in milliseconds per step
+
+Graph block() {
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {Dim::symbol("N"), kChannels, kSize, kSize}));
+  Value* last = &x;
+  for (const char* name : {"conv1", "conv2"}) {
+    Value& weight = graph.add_constant(std::string(name) + ".weight", at::randn({kChannels, kChannels, 3, 3}) / 24);
+    Value& bias = graph.add_constant(std::string(name) + ".bias", at::randn({kChannels}) / 8);
+    Node& conv = graph.add("Conv", name, {last, &weight, &bias});
+    conv.attrs["pads"] = std::vector<std::int64_t>{1, 1, 1, 1};
+    last = &conv.output();
+    if (name[4] == '1') last = &graph.add("Relu", "relu1", {last}).output();
+  }
+  Value& sum = graph.add("Add", "add", {last, &x}).output();
+  graph.add_output(graph.add("Relu", "relu2", {&sum}).output());
+  infer_shapes(graph);
+  return graph;
+}
+
+double milliseconds_per_step(const std::function<void()>& step, std::int64_t steps) {
+  const auto start = std::chrono::steady_clock::now();
+  step();
+  return 1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
+         static_cast<double>(steps);
+}
+
+class FloatBlock {
+ public:
+  explicit FloatBlock(const std::string& device)
+      : weights_{parameter({kChannels, kChannels, 3, 3}, device), parameter({kChannels}, device),
+                 parameter({kChannels, kChannels, 3, 3}, device), parameter({kChannels}, device)},
+        adam_(weights_),
+        rate_(at::full({}, 1e-3, at::Device(device))) {}
+  void steps(const UnitWork& work) {
+    for (std::int64_t i = 0; i < kSteps; ++i) {
+      const at::Tensor rows = work.draw(i);
+      const at::Tensor x = work.float_inputs(rows).begin()->second.tensor(), wanted = work.target(rows);
+      const at::Tensor h = at::conv2d(x, weights_[0], weights_[1], 1, 1).relu();
+      const at::Tensor y = (at::conv2d(h, weights_[2], weights_[3], 1, 1) + x).relu();
+      (y - wanted).square().mean().backward();
+      adam_.step(rate_);
+    }
+  }
+
+ private:
+  static at::Tensor parameter(const std::vector<std::int64_t>& sizes, const std::string& device) {
+    return (at::randn(sizes) / 24).to(at::Device(device)).requires_grad_();
+  }
+  Tensors weights_;
+  Adam adam_;
+  at::Tensor rate_;
+};
+
+// Takes turns with the float block. max_count is kSteps.
+void learn_in_turns(UnitWork& work, UnitRecord& record, bool scales) {
+  FloatBlock plain(work.device());
+  for (int round = -1; round < rounds; ++round) {  // the first is for warming up
+    const double fp = milliseconds_per_step([&] { plain.steps(work); }, kSteps);
+    const double own = milliseconds_per_step([&] { learn_rounding(work, record, scales); }, kSteps);
+    if (round < 0) continue;
+    float_times.push_back(fp);
+    method_times.push_back(own);
+  }
+}
+void turns_with_scales(UnitWork& work, UnitRecord& record) { learn_in_turns(work, record, true); }
+
+QUENCH_REGISTER_PTQ_METHOD("in_turns", turns_with_scales, "in turns with a float block", rounding_options(1.0, kSteps))
+
+double median(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+void measure(const char* name, double prob, const std::string& device) {
+  float_times.clear();
+  method_times.clear();
+  QuantConfig config;
+  config.weight.bits = config.activation.bits = 4;
+  config.weight.granularity = Granularity::kChannel;
+  config.activation.is_signed = config.activation.symmetric = false;
+  config.weight.observer = config.activation.observer = "min_max";
+  config.weight.fake_quant = config.activation.fake_quant = "fixed";
+  QuantizedModel model = prepare_by_platform(block(), "academic", config);
+  std::vector<at::Tensor> items;
+  for (std::int64_t i = 0; i < 2 * kBatch; ++i) items.push_back(at::randn({kChannels, kSize, kSize}));
+  const auto data = dataset_of(std::move(items));
+  calibrate(model, *data);
+  ReconstructOptions options;
+  options.method = "in_turns";
+  options.options = Options{{"prob", prob}, {"warm_up", 0.0}, {"batch", static_cast<double>(kBatch)}};
+  options.device = device;
+  reconstruct(model, *data, options);
+  std::printf("%-8s %8.1f ms  float step %8.1f ms  ratio %.2f\n", name, median(method_times), median(float_times),
+              median(method_times) / median(float_times));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    if (argc > 1) rounds = std::stoi(argv[1]);
+    const std::string device = argc > 2 ? argv[2] : "cpu";
+    keep_large_blocks();
+    at::manual_seed(0);
+    measure("brecq", 1.0, device);
+    measure("qdrop", 0.5, device);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 1;
+  }
+}

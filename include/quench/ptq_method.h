@@ -1,0 +1,82 @@
+// What a reconstruction method is: a function that is handed one unit after the other, learns on it, and commits what
+// it learned. One file in src/reconstruct/methods, or in a plug-in; examples/own_ptq_method.cpp is a complete one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quench/executor.h"
+#include "quench/options.h"
+#include "quench/reconstruct.h"
+#include "quench/registry.h"
+
+namespace at {
+class Tensor;
+}
+
+namespace quench {
+
+// One unit while a method works on it.
+class UnitWork {
+ public:
+  virtual ~UnitWork() = default;
+
+  virtual const Unit& unit() const = 0;
+  virtual const Options& options() const = 0;  // of the method
+  virtual const std::string& device() const = 0;
+  virtual std::uint64_t seed() const = 0;  // another one for each unit
+  virtual std::int64_t items() const = 0;
+  virtual std::int64_t batch() const = 0;  // items that a step takes, if the method has no reason for another number
+
+  // The numbers of the items of a step (int64, on the device): each is drawn once before any is drawn again.
+  virtual at::Tensor draw(std::int64_t step) const = 0;
+  // What enters the unit in the float network, and in the quantized one, whose units before this one are finished; what
+  // leaves it in the float one. On the device.
+  virtual NamedValues float_inputs(const at::Tensor& rows) const = 0;
+  virtual NamedValues quantized_inputs(const at::Tensor& rows) const = 0;
+  virtual at::Tensor target(const at::Tensor& rows) const = 0;
+
+  // The unit's quantizers. A weight's is here if it can learn: its weight is a constant that nothing else reads.
+  virtual std::vector<Node*> weights() const = 0;
+  virtual std::vector<Node*> activations() const = 0;
+  // Constants that are added to what a layer gives, per channel: its bias, or that of the BatchNormalization behind it.
+  virtual std::vector<Value*> biases() const = 0;
+  // From now on run() reads this in place of a value (what a quantizer of a weight gives, a bias); it may require a
+  // gradient.
+  virtual void replace(const Value& value, const at::Tensor& by) = 0;
+  // The unit's output, recorded for autograd. `step` numbers the random choices of quantizers that drop.
+  virtual at::Tensor run(const NamedValues& inputs, std::uint64_t step) = 0;
+
+  // For a step that is captured and replayed on a GPU (kernels/replay.h): whether all of the above work on the device
+  // alone; and an int64 there that is added to `step`.
+  virtual bool stays_on_device() const { return false; }
+  virtual void count_by(const at::Tensor& counter) = 0;
+
+  // A weight (what its quantizer reads) or a bias becomes this, and nothing is replaced for it any more. A weight that
+  // does not lie on its quantizer's grid is rounded by it.
+  virtual void commit(Value& constant, const at::Tensor& by) = 0;
+
+  virtual void progress(std::int64_t done, std::int64_t total) = 0;
+};
+
+struct PtqMethod {
+  static constexpr const char* kKind = "reconstruction method";
+  // Learns on the unit. Fills in what it knows of the record: iterations, note.
+  void (*learn)(UnitWork& work, UnitRecord& record) = nullptr;
+  std::vector<OptionInfo> options = {};  // beside those that every method has
+  const char* pattern = "block";         // the units that it wants by default
+};
+using PtqMethodRegistry = Registry<PtqMethod>;
+
+// All options of a method: its own and those that every method has (pattern, units, batch, half, ...).
+std::vector<OptionInfo> options_of(const PtqMethod& method);
+// `given` over the defaults; throws for an unknown method or option and for a value that makes no sense.
+Options checked_method_options(const std::string& method, const Options& given);
+
+}  // namespace quench
+
+// QUENCH_REGISTER_PTQ_METHOD("mine", learn_mine, "what it does", {{"rate", 1e-3, "..."}}, "layer")
+#define QUENCH_REGISTER_PTQ_METHOD(name, learn, summary, ...) \
+  QUENCH_REGISTER_ITEM(::quench::PtqMethod, name, summary, {learn, __VA_ARGS__})

@@ -1,0 +1,29 @@
+// Finished units in a folder, one safetensors file each: what a run that was interrupted goes on from.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "quench/reconstruct.h"
+#include "quench/safetensors.h"
+
+namespace quench {
+
+class Checkpoint {
+ public:
+  // `key`: a hash of all that decides the result. "" as a folder: nothing is kept.
+  Checkpoint(std::string folder, std::uint64_t key);
+
+  // Constants by name, and the record, of the unit of this number; nothing if it is not there. Throws if the folder
+  // belongs to another job.
+  std::optional<TensorMap> load(std::size_t unit, UnitRecord& record) const;
+  void save(std::size_t unit, const UnitRecord& record, TensorMap tensors) const;
+
+ private:
+  std::string path(std::size_t unit) const;
+  std::string folder_;
+  std::uint64_t key_;
+};
+
+}  // namespace quench

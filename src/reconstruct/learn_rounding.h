@@ -1,0 +1,14 @@
+// The loop that AdaRound, BRECQ and QDrop share (docs/numerics.md 15): the rounding of a unit's weights learns, with or
+// without the scales of its activations, until the unit's output is that of the float network.
+#pragma once
+
+#include "quench/ptq_method.h"
+
+namespace quench {
+
+// Options of every method over this loop.
+std::vector<OptionInfo> rounding_options(double prob, double iterations);
+
+void learn_rounding(UnitWork& work, UnitRecord& record, bool learn_scales);
+
+}  // namespace quench

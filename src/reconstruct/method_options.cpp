@@ -1,0 +1,77 @@
+#include "reconstruct/method_options.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "quench/error.h"
+#include "quench/ptq_method.h"
+
+namespace quench {
+namespace {
+
+void check_word(const Options& options, const std::string& name, const std::vector<std::string>& choices) {
+  if (!options.has(name)) return;  // an option of other methods
+  if (std::find(choices.begin(), choices.end(), options.word(name)) == choices.end())
+    fail_unknown_name(concat("value of the option '", name, "'").c_str(), options.word(name), choices);
+}
+
+void check_range(const Options& options, const std::string& name, double least, double most) {
+  if (!options.has(name)) return;
+  const double number = options.number(name);
+  QUENCH_CHECK(number >= least && number <= most, "the option '", name, "' must lie between ", least, " and ", most,
+               ", not ", number);
+}
+
+}  // namespace
+
+std::pair<double, double> two_numbers(const Options& options, const std::string& name) {
+  std::istringstream text(options.word(name));
+  double from = 0, to = 0;
+  char comma = 0;
+  QUENCH_CHECK(text >> from >> comma >> to && comma == ',' && (text >> std::ws).eof(), "the option '", name,
+               "' must be two numbers, [20, 2], not '", options.word(name), "'");
+  return {from, to};
+}
+
+std::vector<std::string> words_of(const Options& options, const std::string& name) {
+  std::vector<std::string> words;
+  std::istringstream text(options.word(name));
+  for (std::string word; std::getline(text, word, ',');) {
+    std::erase(word, ' ');
+    if (!word.empty()) words.push_back(word);
+  }
+  return words;
+}
+
+std::vector<OptionInfo> options_of(const PtqMethod& method) {
+  std::vector<OptionInfo> options = {
+      {"pattern", method.pattern, "what is reconstructed as one: layer or block"},
+      {"units", "", "names of the layers that end a unit, instead of a pattern"},
+      {"exclude_node_prefix", "", "layers whose name begins like this learn nothing"},
+      {"batch", 32.0, "items of a step; a model with a fixed batch has its own"},
+      {"max_memory", 0.0, "gigabytes of caches in memory, the rest goes to files; 0: no limit"},
+      {"half", 0.0, "1: caches hold bfloat16"},
+      {"cache", "", "device, host or disk"},
+      {"keep_gpu", 1.0, "0: caches lie in the host's memory (MQBench's word for cache: host)"}};
+  options.insert(options.end(), method.options.begin(), method.options.end());
+  return options;
+}
+
+Options checked_method_options(const std::string& method, const Options& given) {
+  const Options options =
+      given.checked(options_of(PtqMethodRegistry::instance().get(method)), concat("method '", method, "'"));
+  check_word(options, "pattern", {"layer", "block"});
+  check_word(options, "cache", {"", "device", "host", "disk"});
+  check_word(options, "round_mode", {"learned_hard_sigmoid"});
+  check_word(options, "loss", {"mse", "relative"});
+  check_range(options, "batch", 1, 1 << 20);
+  check_range(options, "prob", 0, 1);
+  check_range(options, "warm_up", 0, 1);
+  check_range(options, "max_count", 0, 1e9);
+  check_range(options, "max_memory", 0, 1e6);
+  for (const char* rate : {"lr", "scale_lr", "bias_lr", "weight"}) check_range(options, rate, 0, 1e3);
+  if (options.has("b_range")) two_numbers(options, "b_range");
+  return options;
+}
+
+}  // namespace quench

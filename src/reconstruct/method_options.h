@@ -1,0 +1,17 @@
+// Options that need more than a number or a word to check.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "quench/options.h"
+
+namespace quench {
+
+// "20,2"; throws for anything else.
+std::pair<double, double> two_numbers(const Options& options, const std::string& name);
+// "layer1.0, layer1.1": words between commas, without blanks.
+std::vector<std::string> words_of(const Options& options, const std::string& name);
+
+}  // namespace quench

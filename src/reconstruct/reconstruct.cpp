@@ -1,0 +1,200 @@
+#include "quench/reconstruct.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+
+#include <chrono>
+
+#include "core/hash.h"
+#include "data/batch_size.h"
+#include "quench/error.h"
+#include "quench/executor.h"
+#include "quench/ptq_method.h"
+#include "reconstruct/checkpoint.h"
+#include "reconstruct/method_options.h"
+#include "reconstruct/unit_at_work.h"
+
+namespace quench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+RowPoolOptions pool_options(const Options& options, const std::string& device) {
+  RowPoolOptions pool;
+  pool.device = device;
+  const std::string& where = options.word("cache");
+  pool.on_device = where.empty() ? options.flag("keep_gpu") : where == "device";
+  pool.half = options.flag("half");
+  pool.max_memory = static_cast<std::int64_t>(options.number("max_memory") * (std::int64_t{1} << 30));
+  if (where == "disk") pool.max_memory = 1;  // nothing fits
+  return pool;
+}
+
+UnitOptions unit_options(const Options& options) { return {options.word("pattern"), words_of(options, "units")}; }
+
+// Options that decide where things lie, not what comes out.
+bool decides_result(const std::string& option) {
+  return option != "max_memory" && option != "cache" && option != "keep_gpu";
+}
+
+std::string text_of(const Options& options) {
+  std::string text;
+  for (const auto& [name, value] : options.values()) {
+    if (!decides_result(name)) continue;
+    const auto* number = std::get_if<double>(&value);
+    text += concat(" ", name, "=", number ? std::to_string(*number) : std::get<std::string>(value));
+  }
+  return text;
+}
+
+class Reconstruction {
+ public:
+  Reconstruction(const QuantizedModel& model, const Dataset& data, const ReconstructOptions& options)
+      : options_(options),
+        method_(PtqMethodRegistry::instance().get(options.method)),
+        chosen_(checked_method_options(options.method, options.options)),
+        model_(model),
+        plain_(model.graph),
+        units_(find_units(model.graph, unit_options(chosen_))),
+        pool_(pool_options(chosen_, options.device)) {
+    model_.graph = model.graph.clone();  // scales learn in place
+    set_state(plain_, std::nullopt, {});
+    record_.method = options.method;
+    record_.options = chosen_;
+    const auto start = Clock::now();
+    const Streams::Options how{options.device, batch_for(model.graph, data), options.workers, options.skip_broken};
+    streams_ = std::make_unique<Streams>(model.graph, data, units_, pool_, how);
+    record_.cache_seconds += seconds_since(start);
+    record_.images = streams_->items();
+    checkpoint_ = std::make_unique<Checkpoint>(options.checkpoint, job_key(model));
+    float_ = std::make_unique<Executor>(plain_, ExecOptions{.device = options.device});
+    quantized_ = std::make_unique<Executor>(model_.graph, ExecOptions{.device = options.device});
+    training_ = std::make_unique<Executor>(model_.graph,
+                                           ExecOptions{.reconstructing = true, .grad = true, .device = options.device});
+  }
+
+  ReconstructionRecord run(QuantizedModel& result) {
+    const auto start = Clock::now();
+    for (std::size_t i = 0; i < units_.size(); ++i)
+      with_context([&] { return concat("in the unit '", units_[i].name, "'"); }, [&] { work_on(i); });
+    model_.stage = ModelStage::kReconstructed;
+    verify(model_, ModelStage::kReconstructed);
+    result = std::move(model_);
+    record_.seconds = record_.cache_seconds + seconds_since(start);
+    record_.memory_bytes = pool_.most_in_memory();
+    record_.spilled_bytes = pool_.most_in_files();
+    return std::move(record_);
+  }
+
+ private:
+  std::int64_t batch_for(const Graph& graph, const Dataset& data) const {
+    const std::int64_t fixed = fixed_batch(graph, &data);
+    return fixed > 0 ? fixed : static_cast<std::int64_t>(chosen_.number("batch"));
+  }
+
+  std::uint64_t job_key(const QuantizedModel& model) const {
+    return stable_hash(concat(options_.method, text_of(chosen_), " seed ", options_.seed, " data ",
+                              streams_->content_hash(), "\n", to_yaml(model.plan),
+                              to_text(model.graph, {.data = false})));
+  }
+
+  void work_on(std::size_t index) {
+    const Unit& unit = units_[index];
+    auto start = Clock::now();
+    streams_->run_plain(*float_, index);
+    record_.cache_seconds += seconds_since(start);
+    if (unit.learns()) {
+      UnitRecord record;
+      record.name = unit.name;
+      record.layers = unit.layers;
+      if (const auto kept = checkpoint_->load(index, record))
+        restore(*kept);
+      else
+        learn(index, record);
+      record_.units.push_back(record);
+    }
+    for (Executor* one : {quantized_.get(), training_.get()}) one->refresh_constants();
+    start = Clock::now();
+    const double error = streams_->run_quantized(*quantized_, index, true);
+    record_.cache_seconds += seconds_since(start);
+    if (unit.learns()) finish(index, error);
+    streams_->drop_unused(index);
+  }
+
+  void learn(std::size_t index, UnitRecord& record) {
+    const Unit& unit = units_[index];
+    const auto start = Clock::now();
+    record.error_before = streams_->run_quantized(*quantized_, index, false);
+    const WorkSettings settings{chosen_,
+                                options_.device,
+                                options_.seed * 0x9E3779B97F4A7C15 ^ stable_hash(unit.name),
+                                streams_->chunk(),
+                                stays_on_device(),
+                                [&](std::int64_t done, std::int64_t total) {
+                                  if (options_.progress)
+                                    options_.progress(unit.name, learned_ * total + done, learning_units() * total);
+                                }};
+    UnitAtWork work(model_.graph, unit, *streams_, *training_, settings);
+    method_.learn(work, record);
+    training_->options().counter = nullptr;
+    if (!work.note().empty()) record.note += (record.note.empty() ? "" : "; ") + work.note();
+    learned_constants_ = work.learned();
+    record.seconds = seconds_since(start);
+  }
+
+  bool stays_on_device() const {
+    const RowPoolOptions pool = pool_options(chosen_, options_.device);
+    return options_.device != "cpu" && pool.on_device && pool.max_memory == 0;
+  }
+
+  void restore(const TensorMap& kept) {
+    for (const auto& [name, tensor] : kept) {
+      Value& constant = model_.graph.value(name);
+      QUENCH_CHECK(constant.is_constant() && constant.tensor().sizes() == tensor.sizes(), "'", name,
+                   "' of the kept unit does not fit the model");
+      model_.graph.set_tensor(constant, tensor);
+    }
+  }
+
+  void finish(std::size_t index, double error) {
+    UnitRecord& record = record_.units.back();
+    if (!record.resumed) {
+      record.error_after = error;
+      checkpoint_->save(index, record, learned_constants_);
+    }
+    ++learned_;
+    if (options_.unit_done)
+      options_.unit_done(record, record_.units.size(), static_cast<std::size_t>(learning_units()));
+  }
+
+  std::int64_t learning_units() const {
+    return std::count_if(units_.begin(), units_.end(), [](const Unit& unit) { return unit.learns(); });
+  }
+
+  const ReconstructOptions& options_;
+  const PtqMethod& method_;
+  const Options chosen_;
+  QuantizedModel model_;  // becomes the result
+  Graph plain_;           // the float network
+  const std::vector<Unit> units_;
+  RowPool pool_;
+  std::unique_ptr<Streams> streams_;
+  std::unique_ptr<Checkpoint> checkpoint_;
+  std::unique_ptr<Executor> float_, quantized_, training_;
+  std::map<std::string, at::Tensor> learned_constants_;  // of the unit just learned
+  std::int64_t learned_ = 0;                             // units
+  ReconstructionRecord record_;
+};
+
+}  // namespace
+
+ReconstructionRecord reconstruct(QuantizedModel& model, const Dataset& data, const ReconstructOptions& options) {
+  verify(model, ModelStage::kCalibrated);
+  QUENCH_CHECK(model.stage == ModelStage::kCalibrated, "the model is ", name_of(model.stage),
+               " already: its weights lie on their grids, and there is nothing to round");
+  return with_context([&] { return concat("during reconstruction by '", options.method, "'"); },
+                      [&] { return Reconstruction(model, data, options).run(model); });
+}
+
+}  // namespace quench

@@ -1,0 +1,31 @@
+// The activation quantizers of a unit while it is reconstructed: they drop at random (QDrop), and their scales learn.
+// As long as an object lives; then they are what they were, with the scales that were learned.
+#pragma once
+
+#include <vector>
+
+#include "quench/gradient.h"
+#include "quench/quantizers.h"
+
+namespace quench {
+
+class ScalesAtWork {
+ public:
+  // Scales of powers of two, and those that a quantizer elsewhere shares, do not learn.
+  ScalesAtWork(const std::vector<Node*>& quantizers, double prob, bool learn);
+  ~ScalesAtWork();
+  ScalesAtWork(const ScalesAtWork&) = delete;
+  ScalesAtWork& operator=(const ScalesAtWork&) = delete;
+
+  const Tensors& tensors() const { return tensors_; }  // that learn
+
+ private:
+  struct Before {
+    Node* node;
+    FakeQuantSpec spec;
+  };
+  std::vector<Before> before_;
+  Tensors tensors_;
+};
+
+}  // namespace quench

@@ -1,0 +1,157 @@
+#include "reconstruct/unit_at_work.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+
+#include "quench/error.h"
+#include "quench/op.h"
+#include "reconstruct/method_options.h"
+
+namespace quench {
+namespace {
+
+// Why the rounding of this weight cannot learn; "" if it can.
+std::string why_not(const Node& quantizer, const Unit& unit) {
+  const FakeQuantSpec spec = fake_quant_spec(quantizer);
+  const Value& weight = *quantizer.input(0);
+  if (!spec.scheme.is_int()) return "its codes are not integers";
+  if (!is_on(quantizer)) return "its quantizer is off";
+  if (!weight.is_constant()) return "its weight is computed";
+  if (weight.uses().size() != 1 || weight.is_graph_output()) return "its weight is read elsewhere, too";
+  const at::Tensor probe = at::zeros({1});
+  if (!fake_quant_of(quantizer)->transform(probe).is_same(probe)) return concat("'", spec.algorithm, "' reshapes it");
+  for (const Value::Use& use : quantizer.output().uses())
+    if (std::find(unit.nodes.begin(), unit.nodes.end(), use.node->name()) == unit.nodes.end())
+      return concat("its weight is also that of '", use.node->name(), "' in another unit");
+  return "";
+}
+
+// The bias of the BatchNormalization behind a layer, else the layer's own; null if it has none.
+Value* bias_behind(const Node& layer) {
+  const std::vector<Value::Use>& uses = layer.output().uses();
+  if (uses.size() == 1 && uses[0].node->op() == "BatchNormalization") return uses[0].node->input(2);
+  const int slot = entry_of(layer).traits.bias_slot;
+  Value* bias = slot < 0 ? nullptr : layer.input(slot);
+  return bias && is_bias_quantizer(bias->producer()) ? bias->producer()->input(0) : bias;
+}
+
+bool begins_with_any(const std::string& name, const std::vector<std::string>& prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(), [&](const std::string& one) { return name.starts_with(one); });
+}
+
+}  // namespace
+
+UnitAtWork::UnitAtWork(Graph& graph, const Unit& unit, const Streams& streams, Executor& training,
+                       WorkSettings settings)
+    : graph_(graph), unit_(unit), streams_(streams), training_(training), settings_(std::move(settings)) {
+  find_quantizers();
+  find_biases();
+}
+
+void UnitAtWork::find_quantizers() {
+  const std::vector<std::string> excluded = words_of(settings_.options, "exclude_node_prefix");
+  for (const std::string& name : unit_.nodes) {
+    Node& node = *graph_.find_node(name);
+    if (is_quantizer(&node)) activations_.push_back(&node);
+    const int slot = entry_of(node).traits.weight_slot;
+    Node* quantizer = slot < 0 ? nullptr : quantizer_in_front(node, slot);
+    if (!quantizer || fake_quant_spec(*quantizer).role != Role::kWeight) continue;
+    if (std::find(weights_.begin(), weights_.end(), quantizer) != weights_.end()) continue;
+    const std::string why = begins_with_any(name, excluded) ? "it is excluded" : why_not(*quantizer, unit_);
+    if (why.empty())
+      weights_.push_back(quantizer);
+    else
+      leave_out(node, why);
+  }
+}
+
+void UnitAtWork::find_biases() {
+  for (const std::string& name : unit_.layers) {
+    const Node& layer = *graph_.find_node(name);
+    Value* bias = bias_behind(layer);
+    if (bias && bias->is_constant() && bias->uses().size() == 1 && bias->tensor().scalar_type() == at::kFloat)
+      biases_.push_back(bias);
+  }
+}
+
+void UnitAtWork::leave_out(const Node& layer, const std::string& why) {
+  note_ += concat(note_.empty() ? "" : "; ", "'", layer.name(), "' learns nothing: ", why);
+}
+
+at::Tensor UnitAtWork::draw(std::int64_t step) const {
+  std::vector<std::int64_t> rows;
+  const std::int64_t items = streams_.items(), batch = std::min(settings_.batch, items);
+  for (std::int64_t at = step * batch; at < (step + 1) * batch; ++at) {
+    if (at / items != epoch_) {
+      epoch_ = at / items;
+      LoadOptions order;
+      order.shuffle = true;
+      order.seed = settings_.seed + static_cast<std::uint64_t>(epoch_);
+      order_ = loading_order(items, order);
+    }
+    rows.push_back(order_[static_cast<std::size_t>(at % items)]);
+  }
+  return at::tensor(rows, at::kLong).to(at::Device(settings_.device));
+}
+
+NamedValues UnitAtWork::float_inputs(const at::Tensor& rows) const { return streams_.plain().inputs(unit_, rows); }
+
+NamedValues UnitAtWork::quantized_inputs(const at::Tensor& rows) const {
+  return streams_.quantized().inputs(unit_, rows);
+}
+
+at::Tensor UnitAtWork::target(const at::Tensor& rows) const { return streams_.plain().store(unit_.output()).get(rows); }
+
+void UnitAtWork::replace(const Value& value, const at::Tensor& by) { replaced_[value.name()] = RtValue(by); }
+
+at::Tensor UnitAtWork::run(const NamedValues& inputs, std::uint64_t step) {
+  NamedValues feeds = inputs;
+  for (const auto& [name, value] : replaced_) feeds[name] = value;
+  training_.options().seed = settings_.seed;
+  training_.options().step = step;
+  return training_.run(feeds, {unit_.output()}).at(unit_.output()).tensor();
+}
+
+void UnitAtWork::count_by(const at::Tensor& counter) {
+  training_.options().counter = reinterpret_cast<const std::uint64_t*>(counter.const_data_ptr<std::int64_t>());
+}
+
+void UnitAtWork::commit(Value& constant, const at::Tensor& by) {
+  QUENCH_CHECK(constant.is_constant() && by.sizes() == constant.tensor().sizes(), "'", constant.name(),
+               "' cannot become a tensor of the shape ", by.sizes());
+  QUENCH_CHECK(by.isfinite().all().item<bool>(), "'", constant.name(), "' became NaN or infinite");
+  const c10::AutoGradMode no_grad(false);
+  Node* quantizer = quantizer_behind(constant);
+  if (quantizer) return commit_weight(*quantizer, by);
+  QUENCH_CHECK(std::find(biases_.begin(), biases_.end(), &constant) != biases_.end(), "'", constant.name(),
+               "' is neither a weight nor a bias of the unit '", unit_.name, "' that can learn");
+  graph_.set_tensor(constant, by.detach().to(constant.tensor().device(), constant.tensor().scalar_type()).clone());
+  replaced_.erase(constant.name());
+}
+
+void UnitAtWork::commit_weight(Node& quantizer, const at::Tensor& by) {
+  QUENCH_CHECK(std::find(weights_.begin(), weights_.end(), &quantizer) != weights_.end(), quantizer.where(),
+               " is not a weight of the unit '", unit_.name, "' that can learn");
+  FakeQuantTensors here;  // where the value lies
+  for (const at::Tensor& one : fake_quant_tensors(quantizer).all) here.all.push_back(one.detach().to(by.device()));
+  const at::Tensor on_grid = fake_quant_of(quantizer)->quantize(by.detach().to(at::kFloat), here, {});
+  Value& weight = *quantizer.input(0);
+  graph_.set_tensor(weight, on_grid.to(weight.tensor().device(), weight.tensor().scalar_type()).clone());
+  replaced_.erase(quantizer.output().name());
+}
+
+void UnitAtWork::progress(std::int64_t done, std::int64_t total) {
+  if (settings_.progress) settings_.progress(done, total);
+}
+
+std::map<std::string, at::Tensor> UnitAtWork::learned() const {
+  std::map<std::string, at::Tensor> tensors;
+  for (const Node* node : weights_) tensors[node->input(0)->name()] = node->input(0)->tensor();
+  for (const Value* bias : biases_) tensors[bias->name()] = bias->tensor();
+  for (const Node* node : activations_) tensors[node->input(1)->name()] = node->input(1)->tensor();
+  return tensors;
+}
+
+}  // namespace quench

@@ -1,0 +1,66 @@
+// UnitWork over the streams of a reconstruction.
+#pragma once
+
+#include <functional>
+
+#include "quench/ptq_method.h"
+#include "reconstruct/streams.h"
+
+namespace quench {
+
+struct WorkSettings {
+  const Options& options;
+  std::string device;
+  std::uint64_t seed;
+  std::int64_t batch;
+  bool cached_on_device;
+  std::function<void(std::int64_t done, std::int64_t total)> progress;
+};
+
+class UnitAtWork : public UnitWork {
+ public:
+  // All must outlive it. `training` runs `graph`, recording for autograd.
+  UnitAtWork(Graph& graph, const Unit& unit, const Streams& streams, Executor& training, WorkSettings settings);
+
+  const Unit& unit() const override { return unit_; }
+  const Options& options() const override { return settings_.options; }
+  const std::string& device() const override { return settings_.device; }
+  std::uint64_t seed() const override { return settings_.seed; }
+  std::int64_t items() const override { return streams_.items(); }
+  std::int64_t batch() const override { return settings_.batch; }
+  at::Tensor draw(std::int64_t step) const override;
+  NamedValues float_inputs(const at::Tensor& rows) const override;
+  NamedValues quantized_inputs(const at::Tensor& rows) const override;
+  at::Tensor target(const at::Tensor& rows) const override;
+  std::vector<Node*> weights() const override { return weights_; }
+  std::vector<Node*> activations() const override { return activations_; }
+  std::vector<Value*> biases() const override { return biases_; }
+  void replace(const Value& value, const at::Tensor& by) override;
+  at::Tensor run(const NamedValues& inputs, std::uint64_t step) override;
+  void commit(Value& constant, const at::Tensor& by) override;
+  void progress(std::int64_t done, std::int64_t total) override;
+  bool stays_on_device() const override { return settings_.cached_on_device; }
+  void count_by(const at::Tensor& counter) override;
+
+  const std::string& note() const { return note_; }   // which layers learn nothing, and why
+  std::map<std::string, at::Tensor> learned() const;  // constants that may have changed, by name
+ private:
+  void find_quantizers();
+  void find_biases();
+  void commit_weight(Node& quantizer, const at::Tensor& by);
+  void leave_out(const Node& layer, const std::string& why);
+
+  Graph& graph_;
+  const Unit& unit_;
+  const Streams& streams_;
+  Executor& training_;
+  WorkSettings settings_;
+  std::vector<Node*> weights_, activations_;
+  std::vector<Value*> biases_;
+  NamedValues replaced_;
+  std::string note_;
+  mutable std::int64_t epoch_ = -1;
+  mutable std::vector<std::int64_t> order_;  // of the items in that epoch
+};
+
+}  // namespace quench

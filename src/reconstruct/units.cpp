@@ -1,0 +1,232 @@
+// Units from a graph's structure (docs/numerics.md 15.1). A graph is cut where a single value passes from what comes
+// before to what comes after: a residual block, which two values pass until they are added, stays whole. Where no such
+// place is for too long (skip connections across the network, a mask that every layer reads), the value that lives
+// longest is set aside and the rest cut again. What still cannot be cut goes layer by layer.
+#include <algorithm>
+
+#include "quench/error.h"
+#include "quench/reconstruct.h"
+#include "quench/registry.h"
+#include "reconstruct/flow.h"
+
+namespace quench {
+namespace {
+
+constexpr int kMostLayers = 12;  // of a block; Inception's have ten
+constexpr int kChainLayers = 3;  // of a block without branches (MQBench's rule)
+
+struct Stretch {
+  int begin = 0, end = 0;  // places in the flow
+};
+
+class Cutter {
+ public:
+  explicit Cutter(const Flow& flow) : flow_(flow) {}
+
+  std::vector<Stretch> blocks() const {
+    std::vector<Stretch> found;
+    for (const Stretch& one : joined_chains(with_tails(split({0, flow_.size()}, {})))) {
+      if (rows_among(outputs_of(one)) == 1 && layers_in(one) <= kMostLayers) {
+        found.push_back(one);
+        continue;
+      }
+      for (const Stretch& layer : layers(one)) found.push_back(layer);
+    }
+    return found;
+  }
+
+  // A layer with the chain behind it, up to the next layer or to where branches meet.
+  std::vector<Stretch> layers(Stretch all) const {
+    std::vector<Stretch> found;
+    int begin = all.begin;
+    bool full = false;  // what begins there has a layer already
+    for (int place = all.begin; place < all.end; ++place) {
+      const bool starts = flow_.has_layer(place) || flow_.is_join(place);
+      if (starts && full && can_cut(place)) {
+        found.push_back({begin, place});
+        begin = place;
+      }
+      full = full || starts;
+    }
+    found.push_back({begin, all.end});
+    return found;
+  }
+
+  std::vector<const Value*> outputs_of(Stretch one) const {
+    std::vector<const Value*> outputs;
+    for (int place = one.begin; place < one.end; ++place)
+      for (const Value* output : flow_.node(place).outputs())
+        if (output && (output->is_graph_output() || flow_.last_read(*output) >= one.end)) outputs.push_back(output);
+    return outputs;
+  }
+
+  std::int64_t rows_among(const std::vector<const Value*>& values) const {
+    return std::count_if(values.begin(), values.end(), [&](const Value* value) { return !flow_.is_shared(*value); });
+  }
+
+  int layers_in(Stretch one) const {
+    int count = 0;
+    for (int place = one.begin; place < one.end; ++place) count += flow_.has_layer(place);
+    return count;
+  }
+
+ private:
+  using Aside = std::set<const Value*>;
+
+  bool can_cut(int place) const {
+    const std::vector<const Value*> alive = flow_.alive_at(place);
+    return std::all_of(alive.begin(), alive.end(),
+                       [&](const Value* value) { return flow_.is_row(*value) || flow_.is_shared(*value); });
+  }
+
+  // Besides what was set aside earlier, one value passes.
+  bool is_narrow(int place, const Aside& aside) const {
+    int passing = 0;
+    for (const Value* value : flow_.alive_at(place)) {
+      const bool is_aside = aside.contains(value) && flow_.made_at(*value) < place - 1;
+      passing += !flow_.is_shared(*value) && !is_aside;
+    }
+    return passing == 1 && can_cut(place);
+  }
+
+  std::vector<Stretch> split(Stretch all, Aside aside) const {
+    std::vector<Stretch> parts;
+    int begin = all.begin;
+    for (int place = all.begin + 1; place < all.end; ++place) {
+      if (!is_narrow(place, aside)) continue;
+      parts.push_back({begin, place});
+      begin = place;
+    }
+    parts.push_back({begin, all.end});
+    std::vector<Stretch> found;
+    for (const Stretch& part : parts) {
+      const Value* longest = layers_in(part) > kMostLayers ? longest_alive(part, aside) : nullptr;
+      if (!longest) {
+        found.push_back(part);
+        continue;
+      }
+      Aside more = aside;
+      more.insert(longest);
+      for (const Stretch& piece : split(part, more)) found.push_back(piece);
+    }
+    return found;
+  }
+
+  // Of the values that pass some place inside the stretch; null if there are none left.
+  const Value* longest_alive(Stretch one, const Aside& aside) const {
+    const Value* found = nullptr;
+    int most = 1;
+    for (int place = one.begin + 1; place < one.end; ++place)
+      for (const Value* value : flow_.alive_at(place)) {
+        const int span = std::min(flow_.last_read(*value), one.end) - std::max(flow_.made_at(*value), one.begin);
+        if (aside.contains(value) || flow_.is_shared(*value) || !flow_.is_row(*value) || span <= most) continue;
+        most = span;
+        found = value;
+      }
+    return found;
+  }
+
+  // Nodes without a weight belong to the layers before them; the first ones to those behind.
+  std::vector<Stretch> with_tails(const std::vector<Stretch>& parts) const {
+    std::vector<Stretch> found;
+    for (const Stretch& part : parts) {
+      const bool joins = !found.empty() && (layers_in(part) == 0 || layers_in(found.back()) == 0);
+      if (joins)
+        found.back().end = part.end;
+      else
+        found.push_back(part);
+    }
+    return found;
+  }
+
+  bool is_chain(Stretch one) const {
+    for (int place = one.begin; place < one.end; ++place)
+      if (flow_.is_join(place)) return false;
+    return true;
+  }
+
+  std::vector<Stretch> joined_chains(const std::vector<Stretch>& parts) const {
+    std::vector<Stretch> found;
+    for (const Stretch& part : parts) {
+      const bool joins = !found.empty() && is_chain(found.back()) && is_chain(part) &&
+                         layers_in(found.back()) + layers_in(part) <= kChainLayers;
+      if (joins)
+        found.back().end = part.end;
+      else
+        found.push_back(part);
+    }
+    return found;
+  }
+
+  const Flow& flow_;
+};
+
+// "layer1.0" of layer1.0.conv1 and layer1.0.conv2; "conv1 .. conv3" where they have nothing in common.
+std::string name_of(const std::vector<std::string>& layers) {
+  if (layers.size() == 1) return layers.front();
+  const std::string &first = layers.front(), &last = layers.back();
+  std::size_t same = std::mismatch(first.begin(), first.end(), last.begin(), last.end()).first - first.begin();
+  for (const std::string& layer : layers)
+    same = std::min<std::size_t>(
+        same, std::mismatch(first.begin(), first.end(), layer.begin(), layer.end()).first - first.begin());
+  const std::size_t end = first.substr(0, same).find_last_of("./");
+  return end == std::string::npos || end == 0 ? first + " .. " + last : first.substr(0, end);
+}
+
+Unit unit_of(const Flow& flow, const Cutter& cutter, Stretch one) {
+  Unit unit;
+  std::set<const Value*> seen;
+  for (int place = one.begin; place < one.end; ++place) {
+    const Node& node = flow.node(place);
+    unit.nodes.push_back(node.name());
+    if (flow.has_layer(place)) unit.layers.push_back(node.name());
+    for (const Value* input : node.inputs()) {
+      if (!input || !flow.depends_on_data(*input) || flow.made_at(*input) >= one.begin) continue;
+      if (!seen.insert(input).second) continue;
+      (flow.is_shared(*input) ? unit.shared_inputs : unit.inputs).push_back(input->name());
+    }
+  }
+  for (const Value* output : cutter.outputs_of(one))
+    (flow.is_shared(*output) ? unit.shared_outputs : unit.outputs).push_back(output->name());
+  unit.name = unit.layers.empty() ? unit.nodes.front() : name_of(unit.layers);
+  return unit;
+}
+
+std::vector<Stretch> by_ends(const Flow& flow, const Cutter& cutter, const std::vector<std::string>& ends) {
+  std::set<std::string> open(ends.begin(), ends.end());
+  std::vector<std::string> known;
+  std::vector<Stretch> found = {{0, 0}};
+  const std::vector<Stretch> layers = cutter.layers({0, flow.size()});
+  for (const Stretch& layer : layers) {
+    bool is_end = false;
+    for (int place = layer.begin; place < layer.end; ++place) {
+      if (flow.has_layer(place)) known.push_back(flow.node(place).name());
+      is_end = open.erase(flow.node(place).name()) > 0 || is_end;
+    }
+    found.back().end = layer.end;
+    if (is_end && layer.end < flow.size()) found.push_back({layer.end, layer.end});
+  }
+  if (!open.empty()) fail_unknown_name("layer that ends a unit", *open.begin(), known);
+  return found;
+}
+
+}  // namespace
+
+std::vector<Unit> find_units(const Graph& graph, const UnitOptions& options) {
+  const Flow flow(graph);
+  const Cutter cutter(flow);
+  std::vector<Stretch> stretches;
+  if (!options.ends.empty())
+    stretches = by_ends(flow, cutter, options.ends);
+  else if (options.pattern == "layer")
+    stretches = cutter.layers({0, flow.size()});
+  else if (options.pattern == "block")
+    stretches = cutter.blocks();
+  else
+    fail_unknown_name("pattern of units", options.pattern, {"block", "layer"});
+  std::vector<Unit> units;
+  for (const Stretch& stretch : stretches) units.push_back(unit_of(flow, cutter, stretch));
+  return units;
+}
+
+}  // namespace quench

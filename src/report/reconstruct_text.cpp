@@ -1,0 +1,96 @@
+#include "report/reconstruct_text.h"
+
+#include "core/decimals.h"
+#include "quench/error.h"
+#include "report/table.h"
+
+namespace quench {
+namespace {
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::string error_text(double error) { return error < 1e-4 ? concat(error) : decimals(error, 4); }
+
+}  // namespace
+
+std::string unit_line(const UnitRecord& unit, std::size_t index, std::size_t count) {
+  return concat(unit.name, " (", index, " of ", count, "): error ", error_text(unit.error_before), " -> ",
+                error_text(unit.error_after), ", ",
+                unit.resumed ? "from the earlier run"
+                             : concat(unit.iterations, " iterations, ", decimals(unit.seconds, 1), " s"));
+}
+
+std::string units_table(const ReconstructionRecord& record) {
+  std::vector<std::vector<std::string>> rows;
+  for (const UnitRecord& unit : record.units)
+    rows.push_back({unit.name, std::to_string(unit.layers.size()), error_text(unit.error_before),
+                    error_text(unit.error_after), concat(decimals(100 * unit.moved, 1), " %"),
+                    std::to_string(unit.iterations), decimals(unit.seconds, 1)});
+  return table_text({{"unit", 40},
+                     {"layers", 8, true},
+                     {"error", 12, true},
+                     {"after", 12, true},
+                     {"moved", 10, true},
+                     {"iterations", 12, true},
+                     {"seconds", 10, true}},
+                    rows) +
+         "error: squared, of the unit's output, relative to its energy; moved: weights that left their nearest code\n";
+}
+
+std::string reconstruction_summary(const ReconstructionRecord& record) {
+  std::string text =
+      concat("learned     ", record.method, ": ", record.units.size(), " units on ", record.images, " images in ",
+             decimals(record.seconds, 1), " s; caches took ", size_text(record.memory_bytes));
+  if (record.spilled_bytes > 0) text += concat(" and ", size_text(record.spilled_bytes), " in files");
+  return text + "\n";
+}
+
+Json json_of(const ReconstructionRecord& record) {
+  Json units = Json::array();
+  for (const UnitRecord& unit : record.units)
+    units.push_back({{"name", unit.name},
+                     {"layers", unit.layers},
+                     {"error_before", unit.error_before},
+                     {"error_after", unit.error_after},
+                     {"iterations", unit.iterations},
+                     {"seconds", unit.seconds},
+                     {"moved", unit.moved},
+                     {"resumed", unit.resumed},
+                     {"note", unit.note}});
+  Json options = Json::object();
+  for (const auto& [name, value] : record.options.values())
+    std::visit([&, &key = name](const auto& one) { options[key] = one; }, value);
+  return {{"method", record.method},
+          {"options", options},
+          {"images", record.images},
+          {"seconds", record.seconds},
+          {"cache_seconds", record.cache_seconds},
+          {"memory_bytes", record.memory_bytes},
+          {"spilled_bytes", record.spilled_bytes},
+          {"units", units}};
+}
+
+std::string units_text(const std::vector<Unit>& units) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Unit& unit : units)
+    rows.push_back({unit.name, unit.learns() ? joined(unit.layers) : "(runs, learns nothing)", joined(unit.inputs),
+                    joined(unit.outputs)});
+  return table_text({{"unit", 40}, {"layers", 60}, {"reads", 40}, {"gives", 40}}, rows);
+}
+
+Json json_of(const std::vector<Unit>& units) {
+  Json list = Json::array();
+  for (const Unit& unit : units)
+    list.push_back({{"name", unit.name},
+                    {"layers", unit.layers},
+                    {"inputs", unit.inputs},
+                    {"outputs", unit.outputs},
+                    {"learns", unit.learns()}});
+  return list;
+}
+
+}  // namespace quench

@@ -1,0 +1,233 @@
+#include "quench/reconstruct.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "graph/tensor_types.h"
+#include "quench/executor.h"
+#include "quench/ptq_method.h"
+#include "reconstruct/nets.h"
+#include "support/expect_error.h"
+
+namespace quench {
+namespace {
+
+ReconstructOptions quick(const std::string& method, double iterations = 300) {
+  ReconstructOptions options;
+  options.method = method;
+  options.options = Options{{"max_count", iterations}, {"batch", 16.0}, {"lr", 1e-2}};
+  return options;
+}
+
+// All constants equal, bit for bit.
+void expect_same(const Graph& one, const Graph& other) {
+  for (const Value* constant : one.constants())
+    EXPECT_TRUE(bit_equal(constant->tensor(), other.value(constant->name()).tensor())) << constant->name();
+}
+
+double output_error(const QuantizedModel& model, const Dataset& data) {
+  const Batch batch = *Loader(data, {.batch_size = data.size()}).next();
+  const NamedValues inputs = bind_inputs(model.graph, batch);
+  const Graph plain = residual_net();
+  const std::string quantized = model.graph.outputs()[0]->name(), wanted = plain.outputs()[0]->name();
+  return (Executor(model.graph).run(inputs, {quantized}).at(quantized).tensor() -
+          Executor(plain).run(inputs, {wanted}).at(wanted).tensor())
+      .square()
+      .mean()
+      .item<double>();
+}
+
+class EveryMethod : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryMethod, BringsTheOutputCloserAndLeavesWeightsOnTheirGrids) {
+  const auto data = random_images(64);
+  QuantizedModel model = calibrated_net(*data);
+  const double before = output_error(model, *data);
+  const ReconstructionRecord record = reconstruct(model, *data, quick(GetParam()));
+  EXPECT_LT(output_error(model, *data), 0.8 * before);
+  EXPECT_EQ(model.stage, ModelStage::kReconstructed);
+  EXPECT_EQ(record.images, 64);
+  for (const UnitRecord& unit : record.units) {
+    if (unit.name != "stem.conv") EXPECT_LT(unit.error_after, unit.error_before) << unit.name;  // it has 8 bits
+    EXPECT_EQ(unit.iterations, 300);
+  }
+  EXPECT_GT(record.units[1].moved, 0.01);
+  for (const Node* node : quantizers_of(model.graph)) {
+    EXPECT_EQ(fake_quant_spec(*node).algorithm, "fixed");
+    if (fake_quant_spec(*node).role != Role::kWeight) continue;
+    const at::Tensor weight = node->input(0)->tensor();
+    EXPECT_TRUE(weight.equal(fake_quant_of(*node)->quantize(weight, fake_quant_tensors(*node), {}))) << node->name();
+  }
+}
+
+TEST_P(EveryMethod, GivesTheSameBitsWhereverItsCachesLie) {
+  const auto data = random_images(40);
+  QuantizedModel one = calibrated_net(*data), other = calibrated_net(*data);
+  ReconstructOptions options = quick(GetParam(), 20);
+  reconstruct(one, *data, options);
+  options.options.set("max_memory", 1e-5);
+  const ReconstructionRecord spilled = reconstruct(other, *data, options);
+  EXPECT_GT(spilled.spilled_bytes, 0);
+  EXPECT_LE(spilled.memory_bytes, static_cast<std::int64_t>(1e-5 * (1 << 30)));
+  expect_same(one.graph, other.graph);
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod, testing::Values("adaround", "brecq", "qdrop"));
+
+TEST(Reconstruct, ScalesOfActivationsLearnInBrecqAndStayInAdaRound) {
+  const auto data = random_images(32);
+  const QuantizedModel model = calibrated_net(*data);
+  const auto moved = [&](const std::string& method) {
+    QuantizedModel learned = model;
+    ReconstructOptions options = quick(method, 50);
+    options.options.set("scale_lr", 1e-2);
+    reconstruct(learned, *data, options);
+    int count = 0;
+    for (const Node* node : quantizers_of(model.graph))
+      if (fake_quant_spec(*node).role == Role::kActivation)
+        count += !node->input(1)->tensor().equal(learned.graph.value(node->input(1)->name()).tensor());
+    return count;
+  };
+  EXPECT_EQ(moved("adaround"), 0);
+  EXPECT_GT(moved("brecq"), 4);
+}
+
+TEST(Reconstruct, LeavesTheModelAloneWhenItFails) {
+  const auto data = random_images(8);
+  QuantizedModel model = calibrated_net(*data);
+  const QuantizedModel before(model.graph.clone(), model.plan, model.stage);
+  ReconstructOptions options = quick("qdrop", 3);
+  options.unit_done = [](const UnitRecord&, std::size_t index, std::size_t) {
+    if (index == 2) fail("interrupted");
+  };
+  EXPECT_ERROR(reconstruct(model, *data, options), "interrupted", "in the unit 'block0'");
+  EXPECT_EQ(model.stage, ModelStage::kCalibrated);
+  expect_same(model.graph, before.graph);
+}
+
+class Scratch {
+ public:
+  Scratch() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "quench_reconstruct_XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  ~Scratch() { std::filesystem::remove_all(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+TEST(Reconstruct, AnInterruptedRunGoesOnToTheSameBits) {
+  const Scratch folder;
+  const auto data = random_images(24);
+  QuantizedModel whole = calibrated_net(*data), resumed = calibrated_net(*data);
+  reconstruct(whole, *data, quick("qdrop", 30));
+  ReconstructOptions options = quick("qdrop", 30);
+  options.checkpoint = folder.path();
+  options.unit_done = [](const UnitRecord&, std::size_t index, std::size_t) {
+    if (index == 2) fail("interrupted");
+  };
+  EXPECT_ERROR(reconstruct(resumed, *data, options), "interrupted");
+  options.unit_done = {};
+  const ReconstructionRecord record = reconstruct(resumed, *data, options);
+  EXPECT_TRUE(record.units[0].resumed && record.units[1].resumed);
+  EXPECT_FALSE(record.units[2].resumed);
+  EXPECT_LT(record.units[1].error_after, record.units[1].error_before);
+  expect_same(whole.graph, resumed.graph);
+
+  QuantizedModel other = calibrated_net(*data);
+  options.seed = 1;
+  EXPECT_ERROR(reconstruct(other, *data, options), "units of another job", "seed");
+}
+
+TEST(Reconstruct, FixedBatchesAndOddNumbersOfItems) {
+  const auto data = random_images(11);
+  QuantizedModel model = prepare_by_platform(residual_net(4), "academic", few_bits(3));
+  calibrate(model, *data);
+  const ReconstructionRecord record = reconstruct(model, *data, quick("qdrop", 5));
+  EXPECT_EQ(record.images, 8);  // the rest would be padded with copies
+  QuantizedModel any = calibrated_net(*data);
+  EXPECT_EQ(reconstruct(any, *data, quick("brecq", 5)).images, 11);
+}
+
+TEST(Reconstruct, SaysWhatCannotBe) {
+  const auto data = random_images(8);
+  QuantizedModel model = calibrated_net(*data);
+  EXPECT_ERROR(reconstruct(model, *data, quick("adaraund")), "unknown reconstruction method 'adaraund'", "adaround");
+  ReconstructOptions options = quick("qdrop");
+  options.options.set("prop", 0.5);
+  EXPECT_ERROR(reconstruct(model, *data, options), "method 'qdrop'", "'prop'", "prob");
+  options = quick("qdrop");
+  options.options.set("prob", 1.5);
+  EXPECT_ERROR(reconstruct(model, *data, options), "'prob' must lie between 0 and 1");
+  options = quick("qdrop");
+  options.options.set("b_range", std::string("20"));
+  EXPECT_ERROR(reconstruct(model, *data, options), "'b_range' must be two numbers");
+  QuantizedModel prepared = prepare_by_platform(residual_net(), "academic", few_bits(3));
+  EXPECT_ERROR(reconstruct(prepared, *data, quick("qdrop")), "calibrate it first");
+  reconstruct(model, *data, quick("qdrop", 2));
+  EXPECT_ERROR(reconstruct(model, *data, quick("qdrop")), "the model is reconstructed already");
+}
+
+TEST(Reconstruct, ExcludedLayersLearnNothing) {
+  const auto data = random_images(16);
+  QuantizedModel model = calibrated_net(*data);
+  const at::Tensor before = model.graph.value("block0.conv1.weight").tensor().clone();
+  ReconstructOptions options = quick("adaround", 10);
+  options.options.set("exclude_node_prefix", std::string("block0.conv1, stem"));
+  const ReconstructionRecord record = reconstruct(model, *data, options);
+  EXPECT_TRUE(before.equal(model.graph.value("block0.conv1.weight").tensor()));
+  EXPECT_NE(record.units[1].note.find("'block0.conv1' learns nothing: it is excluded"), std::string::npos);
+}
+
+TEST(Reconstruct, EarlyStopEndsADecidedUnit) {
+  const auto data = random_images(16);
+  QuantizedModel model = calibrated_net(*data);
+  ReconstructOptions options = quick("adaround", 3000);
+  options.options.set("early_stop", 1.0);
+  options.options.set("weight", 1.0);
+  const ReconstructionRecord record = reconstruct(model, *data, options);
+  EXPECT_LT(record.units[0].iterations, 3000);
+  EXPECT_GT(record.units[0].iterations, 600);  // after the warm-up
+}
+
+// A method of a user's own: what a unit's weights are is halved, then rounded by their quantizers.
+void halve(UnitWork& work, UnitRecord& record) {
+  for (const Node* node : work.weights()) {
+    const at::Tensor half = node->input(0)->tensor() / 2;
+    work.replace(node->output(), half);
+    const at::Tensor rows = work.draw(0);
+    EXPECT_EQ(work.run(work.quantized_inputs(rows), 0).sizes(), work.target(rows).sizes());
+    work.commit(*node->input(0), half);
+  }
+  record.iterations = static_cast<std::int64_t>(work.options().number("times"));
+}
+QUENCH_REGISTER_PTQ_METHOD("halve", halve, "halves weights", {{"times", 1.0, "how often"}}, "layer")
+
+TEST(Reconstruct, TakesMethodsOfUsers) {
+  const auto data = random_images(8);
+  QuantizedModel model = calibrated_net(*data, 8);
+  const at::Tensor before = model.graph.value("block1.conv2.weight").tensor().clone();
+  ReconstructOptions options;
+  options.method = "halve";
+  const ReconstructionRecord record = reconstruct(model, *data, options);
+  EXPECT_EQ(record.units.size(), 6U);
+  EXPECT_EQ(record.units[0].iterations, 1);
+  const at::Tensor after = model.graph.value("block1.conv2.weight").tensor();
+  EXPECT_LT((after - before / 2).abs().max().item<double>(), 0.01);
+  EXPECT_FALSE(after.equal(before / 2));  // on the grid
+}
+
+TEST(SaveValues, GivesInputsAndOutputsOfABlockOverTheWholeData) {
+  const auto data = random_images(40);
+  const Graph graph = residual_net();
+  const auto saved = save_values(graph, *data, {"stem.relu", "block0.relu2"});
+  const Batch all = *Loader(*data, {.batch_size = 40}).next();
+  const NamedValues wanted = Executor(graph).run(bind_inputs(graph, all), {"stem.relu", "block0.relu2"});
+  for (const auto& [name, value] : wanted) EXPECT_TRUE(at::allclose(saved.at(name), value.tensor(), 1e-5, 1e-5));
+}
+
+}  // namespace
+}  // namespace quench
