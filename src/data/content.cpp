@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/hash.h"
+#include "data/dataset_view.h"
 #include "kernels/parallel.h"
 #include "quench/error.h"
 
@@ -23,20 +24,13 @@ std::string value_text(const RtValue& value) {
   return concat(value.type().text(), " ", hash_text(hash_of(value.tensor())));
 }
 
-class Chosen : public Dataset {
+class Chosen : public DatasetView {
  public:
-  Chosen(const Dataset& data, std::vector<std::int64_t> items) : data_(data), items_(std::move(items)) {}
+  Chosen(const Dataset& data, std::vector<std::int64_t> items) : DatasetView(data), items_(std::move(items)) {}
   std::int64_t size() const override { return static_cast<std::int64_t>(items_.size()); }
-  Sample get(std::int64_t index) const override { return data_.get(items_.at(static_cast<std::size_t>(index))); }
-  Task task() const override { return data_.task(); }
-  std::int64_t pad_token() const override { return data_.pad_token(); }
-  std::vector<std::string> classes() const override { return data_.classes(); }
-  std::string token_input() const override { return data_.token_input(); }
-  NamedValues shared() const override { return data_.shared(); }
-  Feedback feedback() const override { return data_.feedback(); }
+  Sample get(std::int64_t index) const override { return data().get(items_.at(static_cast<std::size_t>(index))); }
 
  private:
-  const Dataset& data_;
   std::vector<std::int64_t> items_;
 };
 

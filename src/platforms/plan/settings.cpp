@@ -4,7 +4,6 @@
 #include "quench/registry.h"
 
 namespace quench {
-namespace {
 
 const char* name_of(Granularity granularity) {
   switch (granularity) {
@@ -16,6 +15,8 @@ const char* name_of(Granularity granularity) {
   }
   return "";
 }
+
+namespace {
 
 // What settings and schemes have in common.
 template <typename Visit>

@@ -5,6 +5,8 @@
 
 namespace quench {
 
+const char* name_of(Granularity granularity);  // as in configs
+
 // Lays settings over others. Options go with the name that they were given for: naming another observer drops those of
 // the old one.
 void merge(const QuantSettings& later, QuantSettings& settings);
