@@ -93,6 +93,11 @@ void observe_least_error(Platform& platform, const QuantSettings& reference) {
   platform.whole_outputs = true;
 }
 
+void correct_by_default(Platform& platform) {
+  platform.bias_correction = BiasCorrection::kFast;
+  platform.equalize = true;
+}
+
 std::string unmet_wish(const QuantSettings& asked, const PlanEntry& entry) {
   const QSchemeSpec& is = entry.scheme.spec();
   const auto differs = [](const auto& wish, const auto& found) { return wish && *wish != found; };

@@ -22,6 +22,9 @@ QuantSettings observed_by(const std::string& observer, const Options& options = 
 // by the reference's observer.
 void observe_least_error(Platform& platform, const QuantSettings& reference = {});
 
+// Equalization and fast bias correction, if the user does not say (measured: docs/results.md); none under parity.
+void correct_by_default(Platform& platform);
+
 // The first setting that was asked for but does not hold: "granularity channel"; "" if all hold.
 std::string unmet_wish(const QuantSettings& asked, const PlanEntry& entry);
 
