@@ -16,8 +16,8 @@ struct AgreementRecord {
   std::int64_t rows = 0, same = 0;  // rows of scores in the first output, and those with the same largest one
   double sqnr = 0.0;                // of the first output, in dB; infinite if they are equal
 
-  // Even the upper end of the 95 % interval of the share that agrees lies below 3/4; without scores: the error has more
-  // than a tenth of the output's power.
+  // Even the upper end of the 95 % interval of the share that agrees lies below 3/4, or the error has more than half of
+  // the scores' power; without scores: more than a tenth of the output's.
   bool fallen_apart() const;
 };
 

@@ -1,4 +1,5 @@
 // Post-training corrections that need no training: cross-layer equalization and bias correction (docs/numerics.md 10).
+// Where one looks at no more than some `images` of the data, their content decides which, not their order.
 #pragma once
 
 #include <cstdint>

@@ -9,6 +9,7 @@
 #include "calibrate/float_run.h"
 #include "core/hash.h"
 #include "data/batch_size.h"
+#include "data/content.h"
 #include "kernels/parallel.h"
 #include "quench/error.h"
 #include "quench/safetensors.h"
@@ -18,29 +19,10 @@ namespace {
 
 constexpr const char* kRun = "run";  // images and batches of the pass
 
-std::string hex(std::uint64_t number) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(number));
-  return text;
-}
-
-std::uint64_t hash_of(const at::Tensor& tensor) {
-  const at::Tensor flat = tensor.cpu().contiguous();
-  return stable_hash({static_cast<const char*>(flat.const_data_ptr()), flat.nbytes()});
-}
-
-std::string values_text(const NamedValues& values) {
-  std::string text;
-  for (const auto& [name, value] : values)
-    text +=
-        concat(" ", name, " ", value.is_tensor() ? concat(name_of(value.dtype()), hex(hash_of(value.tensor()))) : "");
-  return text;
-}
-
 std::string item_text(const Dataset& data, std::int64_t index) {
   try {
     const Sample sample = data.get(index);
-    return sample.name + values_text(sample.inputs.values());
+    return sample.name + content_text(sample.inputs.values());
   } catch (const Error&) {
     return "broken";
   }
@@ -54,7 +36,7 @@ std::string data_text(const Dataset& data) {
       items[static_cast<std::size_t>(index)] = item_text(data, index);
   });
   const Feedback feedback = data.feedback();
-  std::string text = concat(data.size(), values_text(data.shared()), " ", feedback.sequence);
+  std::string text = concat(data.size(), content_text(data.shared()), " ", feedback.sequence);
   for (const auto& [input, output] : feedback.states) text += concat(" ", input, ":", output);
   for (const std::string& item : items) text += "\n" + item;
   return text;
@@ -131,7 +113,7 @@ KeptStatistics::KeptStatistics(const Graph& graph, const Dataset& data, const Ca
                "leave out either 'statistics' or 'on_quantized'");
   const std::int64_t batch = choose_batch(graph, &data, options.batch);
   const std::string key = concat(model_text(graph), "\n", data_text(data), "\n", batch, " ", options.batches);
-  path_ = (std::filesystem::path(options.statistics) / (hex(stable_hash(key)) + ".safetensors")).string();
+  path_ = (std::filesystem::path(options.statistics) / (hash_text(stable_hash(key)) + ".safetensors")).string();
 }
 
 bool KeptStatistics::load(const Observing& observing, CalibrationRecord& record) const {

@@ -1,6 +1,7 @@
 // A job in quench's own schema, for the record. Defaults are left out.
 #include <yaml-cpp/yaml.h>
 
+#include "platforms/plan/settings.h"
 #include "quench/config.h"
 
 namespace quench {
@@ -73,17 +74,6 @@ const char* name_of(Format format) {
     case Format::kE4M3Fn: return "e4m3fn";
     case Format::kE5M2: return "e5m2";
     case Format::kLog: return "log";
-  }
-  return "";
-}
-
-const char* name_of(Granularity granularity) {
-  switch (granularity) {
-    case Granularity::kTensor: return "tensor";
-    case Granularity::kChannel: return "channel";
-    case Granularity::kGroup: return "group";
-    case Granularity::kToken: return "token";
-    case Granularity::kBlock: return "block";
   }
   return "";
 }

@@ -63,7 +63,8 @@ ConvertedGraph convert_graph(const Graph& quantized, const FuseOptions& options)
   ConvertedGraph result;
   CodeGraph codes = to_codes(quantized);
   result.record.requantize = name_of(options.arithmetic.rule);
-  result.record.moved = move_codes(codes.graph, options.arithmetic.rule);
+  result.record.moved = raise_quantizers(codes.graph);
+  result.record.moved += move_codes(codes.graph, options.arithmetic.rule);
   const Reasons reasons = fuse(codes, options, result.record);
   codes.graph.sort();
   run_passes(codes.graph, {"eliminate_dead", "infer_shapes"});

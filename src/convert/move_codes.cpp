@@ -126,7 +126,46 @@ void cancel(Graph& graph, Node& quantize) {
   graph.rename(*from->codes, name);
 }
 
+// The mover takes the name of the codes, so that whoever knows them by it finds them in their old shape.
+bool raise(Graph& graph, Node& quantize) {
+  Node* mover = quantize.input(0)->producer();
+  if (!mover || !lets_quantizers_up(*mover) || only_user(mover->output()) != &quantize) return false;
+  Value& x = *mover->input(0);
+  const QScheme scheme = quantized_by(quantize).type.scheme;
+  if (dequantized(&x) || x.is_constant() || !scheme.is_int() || !scheme.per_tensor()) return false;
+  Value &raised = quantize.output(), &moved = mover->output();
+  const std::string name = raised.name();
+  graph.rename(raised, graph.unique_name(x.name() + ".codes"));
+  graph.rename(moved, name);
+  graph.replace_uses(raised, moved);
+  graph.set_input(quantize, 0, &x);
+  graph.set_input(*mover, 0, &raised);
+  TypeInfo type = x.type();
+  type.dtype = code_dtype(scheme);
+  raised.set_type(type);
+  type = moved.type();
+  type.dtype = code_dtype(scheme);
+  moved.set_type(type);
+  return true;
+}
+
 }  // namespace
+
+bool lets_quantizers_up(const Node& node) {
+  static const std::set<std::string> ops = {"MaxPool", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Slice"};
+  return ops.contains(node.op()) && is_mover(node);
+}
+
+int raise_quantizers(Graph& graph) {
+  std::vector<Node*> quantizers;
+  for (const auto& node : graph.nodes())
+    if (is_quantize(node.get())) quantizers.push_back(node.get());
+  int raised = 0;
+  for (Node* node : quantizers)
+    while (raise(graph, *node)) ++raised;
+  graph.sort();
+  return raised;
+}
 
 int move_codes(Graph& graph, Requantize rule) {
   std::vector<Node*> nodes, quantizers;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 
 #include "core/atomic_file.h"
@@ -9,9 +10,12 @@
 namespace quench {
 namespace {
 
+std::atomic<int> started_group = 0;
+
 // Only async-signal-safe calls: LibTorch's threads may hold any lock.
 void end_now(int signal) {
   constexpr char kMessage[] = "\nquench: interrupted\n";
+  if (const int group = started_group; group > 0) ::kill(-group, SIGKILL);  // before its files go
   remove_partial_files();
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
   ::_exit(128 + signal);
@@ -25,5 +29,7 @@ void end_cleanly_on_interrupt() {
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
 }
+
+void set_started_group(int group) { started_group = group; }
 
 }  // namespace quench

@@ -6,4 +6,7 @@ namespace quench {
 
 void end_cleanly_on_interrupt();
 
+// The process group of a program that was started and is waited for, which must not outlive us; 0: there is none.
+void set_started_group(int group);
+
 }  // namespace quench

@@ -4,6 +4,7 @@
 
 #include "data/batch_size.h"
 #include "data/bind_inputs.h"
+#include "data/dataset_view.h"
 #include "graph/tensor_types.h"
 #include "quench/executor.h"
 #include "quench/quantizers.h"
@@ -47,26 +48,23 @@ bool is_batched(const Value& state, const Graph& graph, const Feedback& feedback
 }
 
 // The data's items with the states that each met.
-class WithStates : public Dataset {
+class WithStates : public DatasetView {
  public:
   WithStates(const Graph& graph, const Dataset& data, std::vector<NamedValues> states)
-      : graph_(graph), data_(data), states_(std::move(states)) {}
-  std::int64_t size() const override { return data_.size(); }
-  Task task() const override { return data_.task(); }
-  std::int64_t pad_token() const override { return data_.pad_token(); }
-  std::vector<std::string> classes() const override { return data_.classes(); }
+      : DatasetView(data), graph_(graph), states_(std::move(states)) {}
+  Feedback feedback() const override { return {}; }
   NamedValues shared() const override {
-    NamedValues shared = data_.shared();
-    for (const auto& [input, output] : data_.feedback().states) shared.erase(input);
+    NamedValues shared = data().shared();
+    for (const auto& [input, output] : data().feedback().states) shared.erase(input);
     return shared;
   }
   std::string token_input() const override {
-    if (!data_.token_input().empty()) return data_.token_input();
-    return name_values(graph_, data_.get(0).inputs, data_).begin()->first;
+    if (!data().token_input().empty()) return data().token_input();
+    return name_values(graph_, data().get(0).inputs, data()).begin()->first;
   }
   Sample get(std::int64_t index) const override {
-    Sample sample = data_.get(index);
-    NamedValues all = name_values(graph_, sample.inputs, data_);
+    Sample sample = data().get(index);
+    NamedValues all = name_values(graph_, sample.inputs, data());
     all.merge(NamedValues(states_[static_cast<std::size_t>(index)]));
     sample.inputs = all;
     return sample;
@@ -74,7 +72,6 @@ class WithStates : public Dataset {
 
  private:
   const Graph& graph_;
-  const Dataset& data_;
   std::vector<NamedValues> states_;
 };
 

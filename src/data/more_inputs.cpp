@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "data/dataset_view.h"
 #include "data/npz_arrays.h"
 
 namespace quench {
@@ -32,29 +33,27 @@ Feedback read_feedback(const DatasetSpec& spec, const InputHint& hint) {
   return feedback;
 }
 
-class MoreInputs : public Dataset {
+class MoreInputs : public DatasetView {
  public:
   MoreInputs(const DatasetSpec& spec, const InputHint& hint, std::unique_ptr<Dataset> data)
-      : data_(std::move(data)), name_(text_option(spec, "as").value_or("")), feedback_(read_feedback(spec, hint)) {
+      : DatasetView(std::move(data)),
+        name_(text_option(spec, "as").value_or("")),
+        feedback_(read_feedback(spec, hint)) {
     if (!name_.empty()) check_input_name("as", name_, hint);
     if (const auto file = text_option(spec, "with")) read_more(*file, shared_option(spec));
     const NamedValues same = shared();
     for (const std::string& name : shared_option(spec))
       QUENCH_CHECK(same.contains(name), "shared=", name, ": there is no array of that name");
   }
-  std::int64_t size() const override { return data_->size(); }
-  Task task() const override { return data_->task(); }
-  std::int64_t pad_token() const override { return data_->pad_token(); }
-  std::vector<std::string> classes() const override { return data_->classes(); }
-  std::string token_input() const override { return data_->token_input().empty() ? name_ : data_->token_input(); }
+  std::string token_input() const override { return data().token_input().empty() ? name_ : data().token_input(); }
   NamedValues shared() const override {
-    NamedValues all = data_->shared();
+    NamedValues all = data().shared();
     all.merge(NamedValues(more_.shared));
     return all;
   }
   Feedback feedback() const override { return feedback_; }
   Sample get(std::int64_t index) const override {
-    Sample sample = data_->get(index);
+    Sample sample = data().get(index);
     NamedValues all = sample.inputs.values();
     if (!name_.empty()) {
       QUENCH_CHECK(all.size() == 1, "as=", name_, " names data of one input, but this has ", all.size());
@@ -70,17 +69,16 @@ class MoreInputs : public Dataset {
 
  private:
   void read_more(const std::string& file, const std::set<std::string>& shared) {
-    QUENCH_CHECK(!name_.empty() || data_->size() == 0 || data_->get(0).inputs.has_names(),
+    QUENCH_CHECK(!name_.empty() || data().size() == 0 || data().get(0).inputs.has_names(),
                  "with= gives other inputs: say with as=NAME which one the items are for");
     with_context([&] { return concat("in with=", file); },
                  [&] {
                    more_ = item_arrays(read_npz(file), shared);
-                   QUENCH_CHECK(more_.items.empty() || more_.size() == data_->size(), "there are ", data_->size(),
+                   QUENCH_CHECK(more_.items.empty() || more_.size() == data().size(), "there are ", data().size(),
                                 " items, but arrays of ", more_.size());
                  });
   }
 
-  std::unique_ptr<Dataset> data_;
   std::string name_;
   Feedback feedback_;
   ItemArrays more_;

@@ -3,6 +3,7 @@
 // (feedback=).
 #include <algorithm>
 
+#include "data/dataset_view.h"
 #include "data/more_inputs.h"
 #include "data/spec_options.h"
 #include "quench/data.h"
@@ -17,21 +18,14 @@ const std::vector<std::string>& common_options() {
   return names;
 }
 
-class Part : public Dataset {
+class Part : public DatasetView {
  public:
   Part(std::unique_ptr<Dataset> whole, std::int64_t offset, std::int64_t size)
-      : whole_(std::move(whole)), offset_(offset), size_(size) {}
+      : DatasetView(std::move(whole)), offset_(offset), size_(size) {}
   std::int64_t size() const override { return size_; }
-  Sample get(std::int64_t index) const override { return whole_->get(offset_ + index); }
-  Task task() const override { return whole_->task(); }
-  std::int64_t pad_token() const override { return whole_->pad_token(); }
-  std::vector<std::string> classes() const override { return whole_->classes(); }
-  std::string token_input() const override { return whole_->token_input(); }
-  NamedValues shared() const override { return whole_->shared(); }
-  Feedback feedback() const override { return whole_->feedback(); }
+  Sample get(std::int64_t index) const override { return data().get(offset_ + index); }
 
  private:
-  std::unique_ptr<Dataset> whole_;
   std::int64_t offset_;
   std::int64_t size_;
 };

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::int64_t kBatch = 4;  // of an open batch: the scores of a language model are large
 constexpr double kLeastShare = 0.75, kLeastSqnr = 10.0;
+constexpr double kLeastSqnrOfScores = 3.0;  // below it half of what the scores hold is noise
 
 struct Powers {
   double signal = 0.0, noise = 0.0;
@@ -45,7 +46,7 @@ at::Tensor real(const at::Tensor& output, std::int64_t fed, std::int64_t items) 
 }  // namespace
 
 bool AgreementRecord::fallen_apart() const {
-  if (rows > 0) return wilson_interval(same, rows).high < kLeastShare;
+  if (rows > 0) return wilson_interval(same, rows).high < kLeastShare || !(sqnr >= kLeastSqnrOfScores);
   return items > 0 && !(sqnr >= kLeastSqnr);
 }
 

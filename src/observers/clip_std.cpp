@@ -4,31 +4,23 @@
 #include <algorithm>
 
 #include "observers/moments.h"
-#include "observers/range.h"
 #include "quench/error.h"
 
 namespace quench {
 namespace {
 
-class ClipStd : public StatisticsObserver {
+class ClipStd : public MomentsObserver {
  public:
   ClipStd(const QScheme& scheme, const Options& options)
-      : StatisticsObserver(scheme), reach_(options.number("std_scale")) {
+      : MomentsObserver(scheme), reach_(options.number("std_scale")) {
     QUENCH_CHECK(reach_ > 0, "std_scale must be positive, not ", reach_);
-    keep(range_);
-    keep(moments_);
   }
 
  protected:
-  void add(const at::Tensor& x, const TensorRange& range) override {
-    range_.add(range);
-    moments_.add(x, scheme());
-  }
-
   QParams compute() const override {
-    TensorRange clipped = range_.range();
+    TensorRange clipped = range();
     for (std::size_t i = 0; i < entries(); ++i) {
-      const double mean = moments_.mean(i), reach = reach_ * moments_.deviation(i);
+      const double mean = moments().mean(i), reach = reach_ * moments().deviation(i);
       clipped.min[i] = std::max(clipped.min[i], static_cast<float>(mean - reach));
       clipped.max[i] = std::min(clipped.max[i], static_cast<float>(mean + reach));
       // The mean of equal values may round to a neighbour.
@@ -39,8 +31,6 @@ class ClipStd : public StatisticsObserver {
 
  private:
   double reach_;
-  RunningRange range_;
-  RunningMoments moments_;
 };
 
 }  // namespace

@@ -13,6 +13,10 @@ constexpr double kSmall = 1e-4;  // instead of an empty bin, as in ncnn
 
 constexpr double kEqual = 1e-12;  // divergences are sums of about 1000 terms below 20: closer ones are equal
 
+// Of the values, what a clip must leave alone. Where they lie in a few narrow peaks (the means of channels), clipping
+// all of them to the lowest peak makes both distributions one bin, and their divergence zero.
+constexpr double kLeastInside = 0.9;
+
 double times_log(double share) { return share > 0 ? share * std::log(share) : 0.0; }
 
 }  // namespace
@@ -77,14 +81,16 @@ double EntropySearch::divergence(int kept) const {
 
 int EntropySearch::bins_to_keep() const {
   if (!(mass_.back() > 0)) return bins_;
-  std::vector<double> found(static_cast<std::size_t>(bins_ - levels_ + 1));
+  const auto inside = std::lower_bound(mass_.begin() + levels_, mass_.end() - 1, kLeastInside * mass_.back());
+  const int least_kept = static_cast<int>(inside - mass_.begin());
+  std::vector<double> found(static_cast<std::size_t>(bins_ - least_kept + 1));
   in_parallel(static_cast<std::int64_t>(found.size()), 16, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i)
-      found[static_cast<std::size_t>(i)] = divergence(levels_ + static_cast<int>(i));
+      found[static_cast<std::size_t>(i)] = divergence(least_kept + static_cast<int>(i));
   });
   const double least = *std::min_element(found.begin(), found.end());
   const auto first = std::find_if(found.begin(), found.end(), [&](double one) { return one <= least + kEqual; });
-  return levels_ + static_cast<int>(first - found.begin());
+  return least_kept + static_cast<int>(first - found.begin());
 }
 
 }  // namespace quench

@@ -5,36 +5,23 @@
 #include <cmath>
 
 #include "observers/moments.h"
-#include "observers/range.h"
 
 namespace quench {
 namespace {
 
-class Lsq : public StatisticsObserver {
+class Lsq : public MomentsObserver {
  public:
-  Lsq(const QScheme& scheme, const Options&) : StatisticsObserver(scheme) {
-    keep(range_);
-    keep(moments_);
-  }
+  Lsq(const QScheme& scheme, const Options&) : MomentsObserver(scheme) {}
 
  protected:
-  void add(const at::Tensor& x, const TensorRange& range) override {
-    range_.add(range);
-    moments_.add(x, scheme());
-  }
-
   QParams compute() const override {
     // One signed bit has the codes -1 and 0: its positive side counts as one.
     const double codes = scheme().is_int() ? std::max(scheme().qmax(), 1) : scheme().largest();
     std::vector<float> scale;
     for (std::size_t i = 0; i < entries(); ++i)
-      scale.push_back(static_cast<float>(2 * moments_.mean_absolute(i) / std::sqrt(codes)));
-    return qparams_of_scale(scheme(), scale, range_.range().min);
+      scale.push_back(static_cast<float>(2 * moments().mean_absolute(i) / std::sqrt(codes)));
+    return qparams_of_scale(scheme(), scale, range().min);
   }
-
- private:
-  RunningRange range_;
-  RunningMoments moments_;
 };
 
 }  // namespace

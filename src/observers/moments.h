@@ -1,6 +1,7 @@
 // Sums over all batches: of x, x^2, |x|, and the number of elements; one of each per scale.
 #pragma once
 
+#include "observers/range.h"
 #include "observers/statistic.h"
 #include "quench/quant.h"
 
@@ -22,6 +23,26 @@ class RunningMoments : public Statistic {
  private:
   double count_ = 0;  // elements of one entry
   std::vector<double> sum_, squares_, absolute_;
+};
+
+// Of those that need nothing else than moments and the range.
+class MomentsObserver : public StatisticsObserver {
+ protected:
+  explicit MomentsObserver(const QScheme& scheme) : StatisticsObserver(scheme) {
+    keep(range_);
+    keep(moments_);
+  }
+
+  void add(const at::Tensor& x, const TensorRange& range) override {
+    range_.add(range);
+    moments_.add(x, scheme());
+  }
+  const TensorRange& range() const { return range_.range(); }
+  const RunningMoments& moments() const { return moments_; }
+
+ private:
+  RunningRange range_;
+  RunningMoments moments_;
 };
 
 }  // namespace quench

@@ -5,18 +5,13 @@
 
 #include "graph/tensor_types.h"
 #include "ops/body_types.h"
+#include "ops/reads_on_host.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
 #include "quench/op.h"
 
 namespace quench {
 namespace {
-
-OpTraits reads_on_host(std::vector<int> slots) {
-  OpTraits traits;
-  traits.host_slots = std::move(slots);
-  return traits;
-}
 
 bool truth_of(const RtValue& value) {
   const std::vector<std::int64_t> numbers = integers_of(value.tensor());

@@ -8,18 +8,13 @@
 #include "ops/convert.h"
 #include "ops/number_rules.h"
 #include "ops/number_types.h"
+#include "ops/reads_on_host.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
 #include "quench/op.h"
 
 namespace quench {
 namespace {
-
-OpTraits reads_on_host(std::vector<int> slots) {
-  OpTraits traits;
-  traits.host_slots = std::move(slots);
-  return traits;
-}
 
 // What ConstantOfShape repeats: `value`, else a float zero.
 RtValue fill_value(const Node& node) {

@@ -24,14 +24,17 @@ void non_zero_shape(Node& node) {
   set_type(node, 0, DType::kInt64, Dims{dims ? Dim(static_cast<std::int64_t>(dims->size())) : Dim(), Dim()});
 }
 
+// The axis that the node names; without one, x becomes flat.
+int axis_or_flat(const Node& node, at::Tensor& x) {
+  if (node.has("axis")) return normalize_axis(node.require_int("axis"), static_cast<int>(x.dim()), node);
+  x = x.reshape({-1});
+  return 0;
+}
+
 // A condition shorter than the axis leaves the rest out.
 std::vector<RtValue> compress(const Node& node, const Inputs& in, ExecContext&) {
   at::Tensor x = in[0].tensor();
-  int axis = 0;
-  if (node.has("axis"))
-    axis = normalize_axis(node.require_int("axis"), static_cast<int>(x.dim()), node);
-  else
-    x = x.reshape({-1});
+  const int axis = axis_or_flat(node, x);
   const at::Tensor chosen = at::nonzero(in[1].tensor()).reshape({-1});
   return {RtValue(x.index_select(axis, chosen), in[0].dtype())};
 }
@@ -115,11 +118,7 @@ Groups by_first_occurrence(const Groups& groups) {
 
 std::vector<RtValue> unique(const Node& node, const Inputs& in, ExecContext&) {
   at::Tensor x = in[0].tensor();
-  int axis = 0;
-  if (node.has("axis"))
-    axis = normalize_axis(node.require_int("axis"), static_cast<int>(x.dim()), node);
-  else
-    x = x.reshape({-1});
+  const int axis = axis_or_flat(node, x);
   const std::int64_t count = x.size(axis);
   const at::Tensor rows = x.movedim(axis, 0).reshape({count, count == 0 ? 1 : x.numel() / count});
   Groups groups = group_rows(rows);

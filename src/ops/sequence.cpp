@@ -5,18 +5,13 @@
 
 #include "ops/arguments.h"
 #include "ops/body_types.h"
+#include "ops/reads_on_host.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
 #include "quench/op.h"
 
 namespace quench {
 namespace {
-
-OpTraits reads_on_host(std::vector<int> slots) {
-  OpTraits traits;
-  traits.host_slots = std::move(slots);
-  return traits;
-}
 
 // Of a sequence that exists at run time; its elements may have different dims.
 TypeInfo element_type(const RtValue& sequence) { return *sequence.type().element; }

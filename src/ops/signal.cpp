@@ -6,18 +6,13 @@
 
 #include "ops/arguments.h"
 #include "ops/convert.h"
+#include "ops/reads_on_host.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
 #include "quench/op.h"
 
 namespace quench {
 namespace {
-
-OpTraits reads_on_host(std::vector<int> slots) {
-  OpTraits traits;
-  traits.host_slots = std::move(slots);
-  return traits;
-}
 
 // [..., 1] as a real tensor, [..., 2] as a complex one; half precision computes in float.
 at::Tensor signal_of(const at::Tensor& input) {

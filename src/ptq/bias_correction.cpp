@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "calibrate/slice_size.h"
+#include "data/content.h"
 #include "ptq/correcting.h"
 #include "ptq/counted_batch.h"
 #include "ptq/exact_sum.h"
@@ -92,17 +93,14 @@ std::int64_t gather(const Graph& plain, const Dataset& data, const BiasCorrectio
   const std::vector<std::string> outputs = output_names(plain);
   Executor executor(plain);
   means.attach(executor);
-  const std::int64_t total = options.images > 0 ? std::min(options.images, feed.size()) : feed.size();
   std::int64_t done = 0;
-  while (done < total) {
-    const std::optional<Fed> batch = feed.next();
-    if (!batch) break;
+  while (const std::optional<Fed> batch = feed.next()) {
     for (const CountedBatch& part : counted(plain, *batch)) {
       means.count_as(part.share);
       executor.run(part.inputs, outputs);
     }
     done += batch->items;
-    if (options.progress) options.progress(done, total);
+    if (options.progress) options.progress(done, feed.size());
   }
   QUENCH_CHECK(done > 0, "the data is empty: bias correction needs at least one item");
   return done;
@@ -118,7 +116,8 @@ void correct_fast(QuantizedModel& model, const std::vector<Node*>& layers, const
   Graph plain(model.graph);
   set_state(plain, std::nullopt, {});
   InputMeans means(layers);
-  record.images = gather(plain, data, options, means);
+  const std::unique_ptr<Dataset> some = options.images > 0 ? sample_of(data, options.images) : nullptr;
+  record.images = gather(plain, some ? *some : data, options, means);
   const Graph measured = with_weights_quantized(model.graph);
   Executor exact(plain), quantized(measured);
   std::map<Node*, at::Tensor> shifts;

@@ -19,6 +19,7 @@
 #include <cmath>
 #include <memory>
 
+#include "data/content.h"
 #include "ptq/channel_ranges.h"
 #include "ptq/equalize_pairs.h"
 #include "ptq/function_check.h"
@@ -83,14 +84,14 @@ double balance(Graph& graph, Balance& pair, const at::Tensor& r1) {
   return c.log().abs().max().item<double>();
 }
 
-void measure(const Graph& graph, std::vector<Balance>& pairs, const EqualizeOptions& options) {
+void measure(const Graph& graph, std::vector<Balance>& pairs, const Dataset* data, const EqualizeOptions& options) {
   ChannelRangeOptions wanted{{}, options.batch, options.images};
   for (const Balance& pair : pairs) {
     if (pair.gated) wanted.axes[pair.second->input(0)->name()] = pair.axis;
     if (pair.clip) wanted.axes[pair.clip->input(0)->name()] = pair.axis;
   }
   if (wanted.axes.empty()) return;
-  const std::map<std::string, at::Tensor> seen = channel_ranges(graph, *options.data, wanted);
+  const std::map<std::string, at::Tensor> seen = channel_ranges(graph, *data, wanted);
   for (Balance& pair : pairs) {
     if (pair.gated) pair.measured = seen.at(pair.second->input(0)->name()).abs().amax(0);
     if (!pair.clip) continue;
@@ -159,12 +160,12 @@ bool keeps_function(Graph& graph, const FunctionCheck& check, std::vector<Balanc
 
 // Null, with the reason, if there is no data and the network does not run on random numbers: what cannot be checked
 // is not done.
-std::unique_ptr<FunctionCheck> make_check(const Graph& graph, const EqualizeOptions& options,
+std::unique_ptr<FunctionCheck> make_check(const Graph& graph, const Dataset* data,
                                           const std::vector<std::string>& watched, EqualizeRecord& record) {
   try {
-    return std::make_unique<FunctionCheck>(graph, check_inputs(graph, options.data), watched);
+    return std::make_unique<FunctionCheck>(graph, check_inputs(graph, data), watched);
   } catch (const Error& error) {
-    if (options.data) throw;
+    if (data) throw;
     record.skipped.push_back(concat("all pairs: they cannot be checked without data: ", error.message()));
     return nullptr;
   }
@@ -198,8 +199,10 @@ EqualizeRecord equalize(Graph& graph, const EqualizeOptions& options) {
     watched.push_back(pair.second->output().name());
   }
   if (pairs.empty()) return record;
-  measure(graph, pairs, options);
-  const std::unique_ptr<FunctionCheck> check = make_check(graph, options, watched, record);
+  const std::int64_t most = std::max(options.images, kCheckedItems);
+  const std::unique_ptr<Dataset> items = options.data ? sample_of(*options.data, most) : nullptr;
+  measure(graph, pairs, items.get(), options);
+  const std::unique_ptr<FunctionCheck> check = make_check(graph, items.get(), watched, record);
   if (!check) return record;
   do record.rounds = balance_all(graph, pairs, options);
   while (!keeps_function(graph, *check, pairs, record));

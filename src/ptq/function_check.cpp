@@ -15,7 +15,6 @@
 namespace quench {
 namespace {
 
-constexpr std::int64_t kImages = 2;                     // enough to tell
 constexpr std::int64_t kOpenBatch = 2, kOpenSize = 64;  // of random inputs, where the model leaves them open
 
 at::Tensor random_input(const Value& input) {
@@ -50,7 +49,7 @@ std::vector<RtValue> check_inputs(const Graph& graph, const Dataset* data) {
     return inputs;
   }
   FeedOptions how;
-  how.otherwise = kImages;
+  how.otherwise = kCheckedItems;
   how.workers = 0;
   how.skip_broken = true;  // calibration reports broken items
   Feed feed(graph, *data, how);

@@ -13,7 +13,9 @@
 
 namespace quench {
 
-// What to check on: a few items of the data, or random numbers (integers: 0) if there is none.
+constexpr std::int64_t kCheckedItems = 2;  // enough to tell
+
+// What to check on: the first few items of the data, or random numbers (integers: 0) if there is none.
 std::vector<RtValue> check_inputs(const Graph& graph, const Dataset* data);
 
 class FunctionCheck {

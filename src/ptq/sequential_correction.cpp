@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "data/content.h"
 #include "ptq/correcting.h"
 #include "ptq/counted_batch.h"
 #include "ptq/exact_sum.h"
@@ -42,9 +43,8 @@ std::vector<CountedBatch> load_all(const Graph& graph, const Dataset& data, cons
                                    BiasCorrectionRecord& record) {
   Graph plain(graph);
   set_state(plain, std::nullopt, {});  // recurrent states are the float network's
-  FeedOptions how = feed_options(graph, data, options);
-  how.total = options.images > 0 ? options.images : kImages;
-  Feed feed(plain, data, how);
+  const std::unique_ptr<Dataset> items = sample_of(data, options.images > 0 ? options.images : kImages);
+  Feed feed(plain, *items, feed_options(graph, *items, options));
   std::vector<CountedBatch> parts;
   while (const std::optional<Fed> batch = feed.next()) {
     for (CountedBatch& part : counted(plain, *batch)) parts.push_back(std::move(part));

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 
+#include "data/content.h"
 #include "data/feed.h"
 #include "kernels/affine/affine.h"
 #include "ptq/function_check.h"
@@ -57,13 +58,12 @@ struct Seen {
 std::vector<Seen> look_at(const Graph& graph, const std::vector<SmoothSite>& sites, const Dataset& data,
                           const SmoothOptions& options) {
   std::vector<Seen> all(sites.size());
-  const std::int64_t images = std::min(options.images, data.size());
-  QUENCH_CHECK(images > 0, "the data is empty: smoothing needs at least one item");
+  QUENCH_CHECK(data.size() > 0, "the data is empty: smoothing needs at least one item");
   Executor executor(graph);
   std::int64_t fed = 1;
   for (std::size_t i = 0; i < sites.size(); ++i)
     executor.on_value(sites[i].x->name(), [&, i](const Value&, RtValue& result) {
-      all[i].add(result.tensor(), fed, std::max<std::int64_t>(options.rows / images, 1));
+      all[i].add(result.tensor(), fed, std::max<std::int64_t>(options.rows / data.size(), 1));
       return Next::kContinue;
     });
   FeedOptions how;
@@ -71,13 +71,12 @@ std::vector<Seen> look_at(const Graph& graph, const std::vector<SmoothSite>& sit
   how.skip_broken = true;  // calibration reports broken items
   Feed feed(graph, data, how);
   const std::vector<std::string> outputs = output_names(graph);
-  for (std::int64_t done = 0; done < images;) {
-    const std::optional<Fed> batch = feed.next();
-    if (!batch) break;
+  std::int64_t done = 0;
+  while (const std::optional<Fed> batch = feed.next()) {
     fed = batch->rows;
     executor.run(batch->inputs, outputs);
     done += batch->items;
-    if (options.progress) options.progress(done, images);
+    if (options.progress) options.progress(done, data.size());
   }
   for (std::size_t i = 0; i < sites.size(); ++i)
     QUENCH_CHECK(!all[i].rows.empty(), "no item of the data reached '", sites[i].x->name(), "'");
@@ -245,7 +244,8 @@ SmoothRecord smooth(Graph& graph, QuantPlan& plan, const Dataset& data, const Sm
   QuantPlan moved = plan;
   std::vector<SmoothSite> sites = find_smooth_sites(treated, moved, record.skipped);
   if (sites.empty()) return record;
-  const std::vector<Seen> seen = look_at(treated, sites, data, options);
+  const std::unique_ptr<Dataset> items = sample_of(data, options.images);
+  const std::vector<Seen> seen = look_at(treated, sites, *items, options);
   for (std::size_t i = 0; i < sites.size(); ++i)
     with_context([&] { return concat("while smoothing '", sites[i].x->name(), "'"); },
                  [&] { smooth_site(treated, sites[i], seen[i], plan.by, record); });
@@ -256,7 +256,7 @@ SmoothRecord smooth(Graph& graph, QuantPlan& plan, const Dataset& data, const Sm
           {record.tensors[i].value, concat("'", record.tensors[i].quantized, "' is quantized in its place")});
   }
   treated.verify();
-  if (const std::string reason = difference(graph, treated, data); !reason.empty()) {
+  if (const std::string reason = difference(graph, treated, *items); !reason.empty()) {
     record.tensors.clear();
     record.undone = reason;
     return record;

@@ -75,6 +75,9 @@ void find_biases(SmoothSite& site) {
   }
 }
 
+// A factor only shifts codes that are logarithms: it moves no error.
+bool has_logarithms(const PlanEntry& entry) { return entry.scheme.format() == Format::kLog; }
+
 // "" if the tensor can be smoothed, else why not.
 std::string describe(const QuantPlan& plan, SmoothSite& site) {
   const Value& x = *site.x;
@@ -83,9 +86,11 @@ std::string describe(const QuantPlan& plan, SmoothSite& site) {
       return concat("'", use.node->name(), "' reads it too, which is not a layer with a weight of its own");
     const PlanEntry* weight = plan.find(use.node->input(1)->name());
     if (!weight) return concat("the weight of '", use.node->name(), "' is float");
+    if (has_logarithms(*weight)) return concat("the codes of the weight of '", use.node->name(), "' are logarithms");
     site.layers.push_back(use.node);
     site.weights.push_back(weight);
   }
+  if (has_logarithms(*site.entry)) return "its codes are logarithms";
   if (x.is_graph_output()) return "it is an output of the model";
   if (!x.producer()) return "it is an input of the model";
   if (shares(plan, *site.entry)) return "it shares its scale with others";

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "convert/convert_graph.h"
+#include "convert/move_codes.h"
 #include "convert/quantized.h"
 #include "ops/clamp.h"
 #include "quench/error.h"
@@ -30,22 +31,17 @@ bool is_network_code(const Node& quantizer) {
          fake_quant_spec(quantizer).scheme.per_tensor();
 }
 
-// What makes the quantized value, clamps left out.
+bool is_passed(const Node& node) { return clamp_of(node).known || lets_quantizers_up(node); }
+
+// What makes the quantized value; what only clamps or moves it is left out.
 const Node* layer_of(const Node& quantizer) {
   const Value* value = quantizer.input(0);
   for (const Node* node = value->producer(); node; node = value->producer()) {
-    const bool ends = !clamp_of(*node).known || is_quantizer(node->input(0)->producer()) || value->uses().size() != 1;
+    const bool ends = !is_passed(*node) || is_quantizer(node->input(0)->producer()) || value->uses().size() != 1;
     if (ends) return node;
     value = node->input(0);
   }
   return nullptr;
-}
-
-// By integers alone: neither float32 sums nor a function in float is in it.
-bool made_of_integers(const Value& codes) {
-  const Node* maker = codes.producer();
-  if (maker->op() == "quench.QTable") return false;
-  return maker->op() != "quench.Quantize" || maker->input(0)->is_input();
 }
 
 }  // namespace
@@ -73,10 +69,20 @@ struct IntegerNetwork::State {
     step.type = qtype_of(quantizer);
     step.layer = layer_of(quantizer);
     const Value& codes = converted.graph.value(step.codes);
-    step.exact = made_of_integers(codes);
+    step.exact = is_made_of_integers(codes);
     step.sources = sources_of(codes);
     names.push_back(step.name);
     steps.push_back(std::move(step));
+  }
+
+  // By integers alone: neither float32 sums nor a function in float is in it.
+  bool is_made_of_integers(const Value& codes) const {
+    const Node* maker = codes.producer();
+    while (maker && lets_quantizers_up(*maker) && !step_of.contains(maker->input(0)->name()))
+      maker = maker->input(0)->producer();
+    if (!maker) return true;
+    if (maker->op() == "quench.QTable") return false;
+    return maker->op() != "quench.Quantize" || maker->input(0)->is_input();
   }
 
   std::vector<std::string> sources_of(const Value& value) const {

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "core/interrupt.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -113,14 +114,19 @@ ProcessResult run_process(const std::vector<std::string>& command, double timeou
   const pid_t child = ::fork();
   QUENCH_CHECK(child >= 0, "cannot start a process: ", std::strerror(errno));
   if (child == 0) become(argv.data(), output.write, failure.write);
+  ::setpgid(child, child);  // whoever comes first
+  set_started_group(child);
   Pipe::close(output.write);
   Pipe::close(failure.write);
   int why = 0;
   if (::read(failure.read, &why, sizeof(why)) == sizeof(why)) {
     ::waitpid(child, nullptr, 0);
+    set_started_group(0);
     fail("cannot start '", command[0], "': ", std::strerror(why));
   }
-  return wait_for(child, output.read, timeout_seconds);
+  const ProcessResult result = wait_for(child, output.read, timeout_seconds);
+  set_started_group(0);
+  return result;
 }
 
 std::string ending_of(const ProcessResult& result, double timeout_seconds) {

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "convert/move_codes.h"
 #include "convert/quantized.h"
 #include "ops/clamp.h"
 #include "passes/rewrite.h"
@@ -15,6 +16,7 @@ namespace {
 bool goes_to_a_quantizer(const Node& layer) {
   const Node* user = only_user(layer.output());
   if (user && is_clamp(*user)) user = only_user(user->output());
+  while (user && lets_quantizers_up(*user)) user = only_user(user->output());
   return is_quantizer(user);
 }
 

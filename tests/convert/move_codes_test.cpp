@@ -109,6 +109,46 @@ TEST(MoveCodes, PadsWithTheCodeOfZero) {
   EXPECT_NE(node->input(2)->tensor().item<int>(), 0);
 }
 
+Value& conv_and_moves(Graph& graph, Value& x) {
+  Value& conv = graph.add("Conv", "conv", {&x, &graph.add_constant("w", at::randn({4, 4, 1, 1}))}).output();
+  Value& flat =
+      graph.add("Reshape", "flat", {&conv, &graph.add_constant("s", at::tensor({0, 4, 36}, at::kLong))}).output();
+  Node& turned = graph.add("Transpose", "f", {&flat});
+  turned.attrs["perm"] = std::vector<std::int64_t>{0, 2, 1};
+  return turned.output();
+}
+
+// Otherwise the Conv stays in float.
+TEST(RaiseQuantizers, AboveWhatOnlyMovesTheLayersResult) {
+  at::manual_seed(4);
+  const at::Tensor x = at::rand({3, 4, 6, 6});
+  QuantizedModel model = Between{}(conv_and_moves, x);
+  QuantPlan plan = model.plan;
+  plan.entries.push_back(plan_entry("w", "int8 symmetric tensor"));
+  plan.entries.back().role = Role::kWeight;
+  model = insert_quantizers(without_quantizers(model.graph), plan);
+  calibrate(model, TensorData(x), {});
+  for (const char* rule : {"mlas", "affine", "float"}) {
+    const QuantizedModel int8 = convert(model, {.requantize = rule});
+    EXPECT_EQ(ops_of(int8.graph), "quench.Quantize quench.QConv Reshape Transpose quench.Dequantize Identity") << rule;
+    const double step = qparams_of(*quantizer_of(model.graph, "f")).scale[0];
+    EXPECT_LE((run_graph(int8.graph, x) - run_graph(model.graph, x)).abs().max().item<double>(), 1.01 * step);
+  }
+}
+
+TEST(RaiseQuantizers, NotAboveWhatOthersReadToo) {
+  at::manual_seed(4);
+  const at::Tensor x = at::rand({3, 4, 6, 6});
+  QuantizedModel model = Between{}(
+      [](Graph& graph, Value& in) -> Value& {
+        Value& moved = conv_and_moves(graph, in);
+        graph.add_output(graph.add("Neg", "other", {&moved}).output());
+        return moved;
+      },
+      x);
+  EXPECT_NE(ops_of(convert(model).graph).find("Transpose Neg"), std::string::npos) << ops_of(convert(model).graph);
+}
+
 TEST(MoveCodes, EqualTypesNeedNoSecondQuantizer) {
   at::manual_seed(4);
   const at::Tensor x = at::rand({3, 4, 6, 6});

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "calibrate/small_graph.h"
 #include "quantize/fallen_apart.h"
 
@@ -53,6 +55,13 @@ TEST(Agreement, OutputsThatAreNoScoresAreJudgedByTheirError) {
   const AgreementRecord bad = agreement(plain, scores("1.5, 1.5, 1.5", 1), data);
   EXPECT_NEAR(bad.sqnr, 6.0206, 1e-3);
   EXPECT_TRUE(bad.fallen_apart());
+}
+
+// Issue 14: few items and few classes agree by chance where little of the scores is left.
+TEST(Agreement, ScoresThatAreMostlyNoiseHaveFallenApart) {
+  EXPECT_FALSE((AgreementRecord{32, 32, 28, 6.0}).fallen_apart());
+  EXPECT_TRUE((AgreementRecord{32, 32, 24, 1.1}).fallen_apart());
+  EXPECT_TRUE((AgreementRecord{32, 32, 32, std::nan("")}).fallen_apart());
 }
 
 TEST(FallenApart, NamesTheWorstLayersAndWhatIsLeftToTry) {

@@ -31,6 +31,14 @@ double divergence(const std::vector<double>& counts, int kept, int levels) {
   return sum;
 }
 
+// Issue 14: pooled means, a narrow peak for each channel. All of them were clipped to the lowest.
+TEST(KlObserver, KeepsPeaksApart) {
+  at::manual_seed(2);
+  const at::Tensor peaks = at::tensor({1.0F, 2.0F, 3.0F, 5.0F}).repeat({500});
+  const QParams found = observed("kl", "int8 symmetric tensor narrow", {peaks + 1e-4 * at::rand({2000})}, {});
+  EXPECT_NEAR(found.scale[0] * 127, 5.0, 0.01);
+}
+
 TEST(KlObserver, NoWholeGroupingIsBetter) {
   at::manual_seed(1);
   const at::Tensor any = at::randn({40000}) * at::rand({40000});

@@ -99,6 +99,18 @@ TEST(SmoothSkips, WhatAnotherOperatorReads) {
   EXPECT_NE(record.skipped[0].find("'other' reads it too"), std::string::npos) << record.skipped[0];
 }
 
+// Issue 14: "the scheme 'log8 tensor' has no integer codes" ended the run.
+TEST(SmoothSkips, LogarithmicCodes) {
+  Graph graph = norm_graph(false);
+  QuantConfig config;
+  config.platform = "nnie";
+  QuantPlan plan = make_plan(graph, config);
+  const SmoothRecord record = smooth(graph, plan, Rows(), {});
+  EXPECT_TRUE(record.tensors.empty());
+  ASSERT_EQ(record.skipped.size(), 1U);
+  EXPECT_EQ(record.skipped[0], "normed: the codes of the weight of 'a' are logarithms");
+}
+
 // After an activation function nothing absorbs the factors: a product does, and the plan's entry moves after it.
 TEST(SmoothProduct, IsPutWhereNothingTakesTheFactors) {
   Graph before = norm_graph(false);

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <fstream>
+
 #include "support/expect_error.h"
 #include "verify/deployed_demo.h"
 
@@ -82,16 +84,24 @@ TEST(Runner, WithoutAnInterpreterSaysHowToGetOne) {
 
 TEST(Runner, LeavesNothingBehindWhenInterrupted) {
   const TemporaryFolder folder;
+  const std::string file = demo().file();  // made in a folder of its own, before the program gets another
   std::filesystem::create_directory(folder.path("tmp"));
   ::setenv("TMPDIR", folder.path("tmp").c_str(), 1);
-  const std::string runner = "sh -c 'touch " + folder.path("started") + "; sleep 300' sh";
+  const std::string started = folder.path("started");
+  const std::string runner =
+      "sh -c 'echo $$ > " + started + ".part; mv " + started + ".part " + started + "; sleep 300' sh";
   const pid_t program =
-      start_program({"verify", demo().file(), "--data", demo_data(0, 4), "--layers", "--runner", runner}, folder);
+      start_program({"verify", file, "--data", demo_data(0, 4), "--layers", "--runner", runner}, folder);
   ::unsetenv("TMPDIR");
-  for (int i = 0; i < 1200 && !std::filesystem::exists(folder.path("started")); ++i) ::usleep(50000);
+  for (int i = 0; i < 1200 && !std::filesystem::exists(started); ++i) ::usleep(50000);
   ::kill(program, SIGINT);
   EXPECT_EQ(wait_for(program, folder).code, 130);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path("tmp")));
+  pid_t id = 0;
+  std::ifstream(started) >> id;
+  ASSERT_GT(id, 0);
+  for (int i = 0; i < 100 && ::kill(id, 0) == 0; ++i) ::usleep(50000);  // until someone has taken its status
+  EXPECT_NE(::kill(id, 0), 0) << "the runner outlived the program";
 }
 
 // -S: none of the packages that were installed.

@@ -4,7 +4,6 @@
 #include "quench/registry.h"
 
 namespace quench {
-namespace {
 
 const char* name_of(Granularity granularity) {
   switch (granularity) {
@@ -16,6 +15,8 @@ const char* name_of(Granularity granularity) {
   }
   return "";
 }
+
+namespace {
 
 // What settings and schemes have in common.
 template <typename Visit>
@@ -90,6 +91,11 @@ void observe_least_error(Platform& platform, const QuantSettings& reference) {
   merge(observed_by("mse", {{"p", 1.5}}), platform.activation);
   platform.reference = reference;
   platform.whole_outputs = true;
+}
+
+void correct_by_default(Platform& platform) {
+  platform.bias_correction = BiasCorrection::kFast;
+  platform.equalize = true;
 }
 
 std::string unmet_wish(const QuantSettings& asked, const PlanEntry& entry) {

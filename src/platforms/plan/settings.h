@@ -5,6 +5,8 @@
 
 namespace quench {
 
+const char* name_of(Granularity granularity);  // as in configs
+
 // Lays settings over others. Options go with the name that they were given for: naming another observer drops those of
 // the old one.
 void merge(const QuantSettings& later, QuantSettings& settings);
@@ -19,6 +21,9 @@ QuantSettings observed_by(const std::string& observer, const Options& options = 
 // Activations by the range with the least error |q(x) - x|^1.5 of all values (measured: docs/results.md); under parity
 // by the reference's observer.
 void observe_least_error(Platform& platform, const QuantSettings& reference = {});
+
+// Equalization and fast bias correction, if the user does not say (measured: docs/results.md); none under parity.
+void correct_by_default(Platform& platform);
 
 // The first setting that was asked for but does not hold: "granularity channel"; "" if all hold.
 std::string unmet_wish(const QuantSettings& asked, const PlanEntry& entry);

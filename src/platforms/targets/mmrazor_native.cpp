@@ -2,6 +2,7 @@
 // schemes; these are those of its other quantizers.
 #include "platforms/families/pattern_family.h"
 #include "platforms/plan/fixed_range.h"
+#include "platforms/plan/settings.h"
 
 namespace quench {
 namespace {
@@ -40,6 +41,7 @@ Platform mmrazor_native() {
   Platform platform = pattern_platform("uint8 affine tensor", "int8 symmetric channel:0 narrow");
   platform.aliases = {"TorchNativeQuantizer", "NativeQuantizer"};
   platform.requantize = "fbgemm";
+  correct_by_default(platform);
   platform.product = "onnx";
   platform.annotate = annotate;
   platform.refine = refine;

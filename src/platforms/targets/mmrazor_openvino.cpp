@@ -1,6 +1,7 @@
 // mmrazor_openvino: mmrazor's OpenVINOQuantizer. docs/platforms.md 6. Its activations are "quint8, symmetric", which in
 // torch means a zero point of 127 or 128 (D10); ours are affine.
 #include "platforms/families/pattern_family.h"
+#include "platforms/plan/settings.h"
 
 namespace quench {
 namespace {
@@ -15,6 +16,7 @@ Platform mmrazor_openvino() {
   Platform platform = pattern_platform("uint8 affine tensor", "int8 symmetric channel:0 narrow");
   platform.aliases = {"OpenVINOQuantizer", "OpenvinoQuantizer"};
   platform.requantize = "affine";
+  correct_by_default(platform);
   platform.product = "fake_quantize_onnx";
   platform.annotate = annotate;
   platform.refuses = refuses_all_but_quint8;

@@ -1,6 +1,7 @@
 // mmrazor_tensorrt: mmrazor's TensorRTQuantizer: around convolutions and linear layers only. docs/platforms.md 6.
 #include "platforms/families/pattern_family.h"
 #include "platforms/plan/limits.h"
+#include "platforms/plan/settings.h"
 
 namespace quench {
 namespace {
@@ -22,6 +23,7 @@ std::string refuses(const PlanEntry& entry, const Node*) {
 Platform mmrazor_tensorrt() {
   Platform platform = pattern_platform("int8 symmetric tensor", "int8 symmetric channel:0 narrow");
   platform.aliases = {"TensorRTQuantizer"};
+  correct_by_default(platform);
   platform.product = "qdq_onnx";
   platform.annotate = annotate;
   platform.refuses = refuses;

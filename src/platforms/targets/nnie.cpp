@@ -12,8 +12,7 @@ Platform nnie() {
   platform.activation.set_scheme(QScheme::parse("log8"));
   platform.reference = observed_by("ema_min_max");
   platform.weight.fake_quant = platform.activation.fake_quant = "nnie";
-  platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
-  platform.equalize = true;
+  correct_by_default(platform);
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.fixed_schemes = true;

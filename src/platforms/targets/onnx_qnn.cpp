@@ -1,6 +1,7 @@
 // onnx_qnn: ONNX for TVM, QLinearConv and the like. docs/platforms.md 1, 3 and 5.5.
 #include "platforms/families/inputs_family.h"
 #include "platforms/plan/limits.h"
+#include "platforms/plan/settings.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -34,8 +35,7 @@ Platform onnx_qnn() {
   platform.aliases = {"tvm"};
   platform.weight.set_scheme(QScheme::parse("uint8 affine tensor"));
   platform.activation.set_scheme(QScheme::parse("uint8 affine tensor"));
-  platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
-  platform.equalize = true;
+  correct_by_default(platform);
   platform.groups = standard_groups();
   platform.weighted = {"Conv", "Gemm", "MatMul"};
   platform.requantize = "half_up";

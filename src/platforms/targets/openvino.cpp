@@ -112,8 +112,7 @@ Platform openvino() {
   platform.weight.set_scheme(QScheme::parse("int7 symmetric channel:0"));
   platform.activation.set_scheme(QScheme::parse("int8 symmetric tensor"));
   observe_least_error(platform, observed_by("ema_min_max"));
-  platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
-  platform.equalize = true;
+  correct_by_default(platform);
   platform.smooth = true;
   platform.groups = standard_groups();
   platform.unfused_option = "academic_mode";

@@ -1,6 +1,7 @@
 // ppl_cuda: SenseTime PPL on CUDA. docs/platforms.md 1 and 3, "inputs + outputs".
 #include "platforms/families/inputs_family.h"
 #include "platforms/plan/limits.h"
+#include "platforms/plan/settings.h"
 
 namespace quench {
 namespace {
@@ -12,8 +13,7 @@ Platform ppl_cuda() {
   platform.aliases = {"PPLCUDA"};
   platform.weight.set_scheme(QScheme::parse("uint8 affine channel:0"));
   platform.activation.set_scheme(QScheme::parse("uint8 affine tensor"));
-  platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
-  platform.equalize = true;
+  correct_by_default(platform);
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.product = "ppl_cuda";

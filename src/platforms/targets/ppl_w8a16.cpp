@@ -14,6 +14,7 @@ Platform ppl_w8a16() {
   platform.weight.set_scheme(QScheme::parse("uint8 affine tensor"));
   platform.activation.set_scheme(QScheme::parse("uint16 affine tensor"));
   observe_least_error(platform, observed_by("ema_min_max"));
+  correct_by_default(platform);
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.product = "ppl";

@@ -16,6 +16,7 @@ Platform qdq() {
   platform.weight.set_scheme(QScheme::parse("int8 symmetric channel:0 narrow"));
   platform.activation.set_scheme(QScheme::parse("int8 symmetric tensor narrow"));
   observe_least_error(platform, observed_by("ema_min_max"));
+  correct_by_default(platform);
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.product = "mqbench_qdq";

@@ -17,8 +17,7 @@ Platform snpe() {
   platform.weight.set_scheme(QScheme::parse("uint8 affine tensor"));
   platform.activation.set_scheme(QScheme::parse("uint8 affine tensor"));
   observe_least_error(platform, observed_by("ema_min_max"));
-  platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
-  platform.equalize = true;
+  correct_by_default(platform);
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.requantize = "half_up";

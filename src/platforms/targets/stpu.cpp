@@ -18,8 +18,7 @@ Platform stpu() {
   platform.activation.set_scheme(QScheme::parse("int8 symmetric tensor narrow"));
   observe_least_error(platform, observed_by("ema_min_max"));
   platform.weight.fake_quant = platform.activation.fake_quant = "fixed";
-  platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
-  platform.equalize = true;
+  correct_by_default(platform);
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.product = "stpu";

@@ -26,8 +26,7 @@ Platform tengine_u8() {
   platform.weight.set_scheme(QScheme::parse("uint8 affine tensor"));
   platform.activation.set_scheme(QScheme::parse("uint8 affine tensor"));
   observe_least_error(platform, observed_by("ema_min_max"));
-  platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
-  platform.equalize = true;
+  correct_by_default(platform);
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.requantize = "away";

@@ -16,8 +16,7 @@ Platform tensorrt() {
   platform.weight.set_scheme(QScheme::parse("int8 symmetric channel:0 narrow"));
   platform.activation.set_scheme(QScheme::parse("int8 symmetric tensor narrow"));
   observe_least_error(platform, observed_by("ema_min_max"));
-  platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
-  platform.equalize = true;
+  correct_by_default(platform);
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.options = {{"fuse_residual_add", 0.0, "leaves the operand of an Add that comes from a plain Conv or Gemm"}};

@@ -55,8 +55,7 @@ Platform vitis() {
   platform.reference = observed_by("pot_mode");
   platform.weight.fake_quant = platform.activation.fake_quant = "tqt";
   platform.bias = platform.weight;
-  platform.bias_correction = BiasCorrection::kFast;  // both measured: docs/results.md
-  platform.equalize = true;
+  correct_by_default(platform);
   platform.groups = standard_groups();
   platform.weighted = standard_weighted();
   platform.refine = refine;

@@ -1,0 +1,33 @@
+// A data set over another one: as that is, but for what a class of its own overrides.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "quench/data.h"
+
+namespace quench {
+
+class DatasetView : public Dataset {
+ public:
+  explicit DatasetView(const Dataset& data) : data_(&data) {}  // which must outlive it
+  explicit DatasetView(std::unique_ptr<Dataset> data) : owned_(std::move(data)), data_(owned_.get()) {}
+
+  std::int64_t size() const override { return data().size(); }
+  Sample get(std::int64_t index) const override { return data().get(index); }
+  Task task() const override { return data().task(); }
+  std::int64_t pad_token() const override { return data().pad_token(); }
+  std::vector<std::string> classes() const override { return data().classes(); }
+  std::string token_input() const override { return data().token_input(); }
+  NamedValues shared() const override { return data().shared(); }
+  Feedback feedback() const override { return data().feedback(); }
+
+ protected:
+  const Dataset& data() const { return *data_; }
+
+ private:
+  std::unique_ptr<Dataset> owned_;
+  const Dataset* data_;
+};
+
+}  // namespace quench
