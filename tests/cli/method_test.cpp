@@ -6,6 +6,7 @@
 #include "cli/demo.h"
 #include "cli/program.h"
 #include "core/philox.h"
+#include "verify/deployed_demo.h"
 
 namespace quench {
 namespace {
@@ -63,6 +64,21 @@ TEST(Method, WorksOnEveryPlatformThatHasIntegers) {
                     "method.max_count=5", "--calib", demo_data(0, 16), "--profile", "0", "-o", folder.path("out")});
     EXPECT_EQ(outcome.code, 0) << platform << "\n" << outcome.err;
   }
+}
+
+// The deployed file has exactly the codes that were learned, and ONNX Runtime computes with them.
+TEST(Method, TheLearnedCodesAreDeployed) {
+  std::string why;
+  if (runtime_python("onnxruntime", why).empty()) GTEST_SKIP() << why;
+  const TemporaryFolder folder;
+  const Outcome made = quench_run({"quantize", demo_model(), "--platform", "onnxruntime", "--method", "brecq", "--set",
+                                   "method.max_count=40", "--set", "method.lr=0.02", "--calib", demo_data(0, 32),
+                                   "--profile", "0", "-o", folder.path("out"), "--threads", "1", "--json"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  for (const auto& unit : made.json().at("reconstruction").at("units")) EXPECT_GT(unit.at("moved"), 0.001);
+  const Outcome outcome = quench_run({"verify", folder.path("out/deploy"), "--runtime", "onnxruntime", "--data",
+                                      demo_data(300, 32), "--layers", "--json"});
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
 }
 
 TEST(Method, UnitsAreShown) {
