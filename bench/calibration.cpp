@@ -97,7 +97,7 @@ void time_one(const Graph& graph, const Float& plain, const std::string& observe
   Graph& quantized = model.graph;
   Observing observing(model);
   const double elements = static_cast<double>(observed_elements(quantized, observing, x.narrow(0, 0, 1)) * x.size(0));
-  FloatRun network(quantized, observing, "cpu");
+  FloatRun network(quantized, watches_of(observing), "cpu");
   std::vector<double> ratios, excess;
   const NamedValues inputs = {{graph.inputs()[0]->name(), RtValue(x)}};
   network.run(inputs);  // packs the weights

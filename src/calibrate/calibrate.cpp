@@ -84,7 +84,7 @@ RunBatch quantized_run(Graph& graph, Observing& observing, const std::string& de
 }
 
 RunBatch float_run(const Graph& graph, const Observing& observing, const std::string& device) {
-  const auto network = std::make_shared<FloatRun>(graph, observing, device);
+  const auto network = std::make_shared<FloatRun>(graph, watches_of(observing), device);
   return [=, &observing](const Fed& batch) {
     observing.count_items(batch.items, batch.rows);
     network->run(batch.inputs);

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "calibrate/float_run.h"
 #include "calibrate/slice_size.h"
 #include "ptq/correcting.h"
 #include "ptq/counted_batch.h"
@@ -48,26 +49,31 @@ CorrectedLayer record_of(const Node& layer, const at::Tensor& shift, double devi
 
 namespace {
 
+// What the layer reads, before its quantizer: a value of the float network.
+const Value& float_input(const Node& layer) {
+  const Node* quantizer = quantizer_in_front(layer, 0);
+  return quantizer ? *quantizer->input(0) : *layer.input(0);
+}
+
 // The mean of what each layer reads, gathered on the float network: E[x], with a batch dimension of one.
 class InputMeans {
  public:
   explicit InputMeans(const std::vector<Node*>& layers) {
-    for (const Node* layer : layers) sums_.try_emplace(layer->input(0)->name());
+    for (const Node* layer : layers) sums_.try_emplace(float_input(*layer).name());
   }
 
-  void attach(Executor& executor) {
+  std::vector<Watch> watches() {
+    std::vector<Watch> all;
     for (auto& [name, sum] : sums_)
-      executor.on_value(name, [this, &sum = sum](const Value&, RtValue& result) {
-        add(sum, result.tensor());
-        return Next::kContinue;
-      });
+      all.push_back({name, false, [this, &sum = sum](const at::Tensor& x) { add(sum, x); }});
+    return all;
   }
 
   void count_as(Share share) { share_ = share; }  // what the next run gives
 
   // As many rows as the graph declares: it may insist on that.
   at::Tensor of(const Node& layer) const {
-    const Value& x = *layer.input(0);
+    const Value& x = float_input(layer);
     const at::Tensor mean = sums_.at(x.name()).mean().to(at::kFloat).unsqueeze(0);
     if (first_dim(x) <= 0) return mean;
     std::vector<std::int64_t> sizes = mean.sizes().vec();
@@ -89,9 +95,7 @@ class InputMeans {
 
 std::int64_t gather(const Graph& plain, const Dataset& data, const BiasCorrectionOptions& options, InputMeans& means) {
   Feed feed(plain, data, feed_options(plain, data, options));
-  const std::vector<std::string> outputs = output_names(plain);
-  Executor executor(plain);
-  means.attach(executor);
+  FloatRun network(plain, means.watches(), "cpu");
   const std::int64_t total = options.images > 0 ? std::min(options.images, feed.size()) : feed.size();
   std::int64_t done = 0;
   while (done < total) {
@@ -99,7 +103,7 @@ std::int64_t gather(const Graph& plain, const Dataset& data, const BiasCorrectio
     if (!batch) break;
     for (const CountedBatch& part : counted(plain, *batch)) {
       means.count_as(part.share);
-      executor.run(part.inputs, outputs);
+      network.run(part.inputs);
     }
     done += batch->items;
     if (options.progress) options.progress(done, total);
