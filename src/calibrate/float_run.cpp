@@ -16,7 +16,8 @@ namespace {
 void show(Graph& graph, const std::set<std::string>& names) {
   graph.clear_outputs();
   for (const std::string& name : names)
-    if (!graph.value(name).is_input()) graph.add_output(graph.value(name));
+    if (const Value& value = graph.value(name); !value.is_input() && !value.is_constant())
+      graph.add_output(graph.value(name));
 }
 
 std::vector<std::string> tips_of(const Graph& graph, const std::set<std::string>& names) {
@@ -61,11 +62,19 @@ std::vector<Watch> watches_of(const Observing& observing) {
   return watches;
 }
 
+std::set<std::string> quantized_values(const Graph& graph) {
+  std::set<std::string> names;
+  for (const Node* quantizer : quantizers_of(graph))
+    if (fake_quant_spec(*quantizer).role == Role::kActivation) names.insert(quantizer->input(0)->name());
+  return names;
+}
+
 FloatRun::FloatRun(const Graph& graph, const std::vector<Watch>& watches, const std::string& device)
     : graph_(without_quantizers(graph)) {
-  std::set<std::string> names;
+  std::set<std::string> names, shown = quantized_values(graph);
   for (const Watch& watch : watches) names.insert(watch.value);
-  show(graph_, names);
+  shown.insert(names.begin(), names.end());
+  show(graph_, shown);
   if (device == "cpu" && has_engine_kernels()) {
     use_engine(by_value(watches));
   } else {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,10 @@ namespace quench {
 
 // What the quantizers that see data observe. `observing` must outlive it.
 std::vector<Watch> watches_of(const Observing& observing);
+
+// What the graph's quantizers of activations quantize. A FloatRun computes all of it as values of their own, whoever
+// watches: what is fused, and so the last bits, must not depend on that.
+std::set<std::string> quantized_values(const Graph& graph);
 
 class FloatRun {
  public:

@@ -14,7 +14,7 @@
 #include "calibrate/slice_size.h"
 #include "ptq/correcting.h"
 #include "ptq/counted_batch.h"
-#include "ptq/exact_sum.h"
+#include "ptq/input_means.h"
 #include "ptq/layer_bias.h"
 #include "quench/calibrate.h"
 #include "quench/error.h"
@@ -49,51 +49,7 @@ CorrectedLayer record_of(const Node& layer, const at::Tensor& shift, double devi
 
 namespace {
 
-// What the layer reads, before its quantizer: a value of the float network.
-const Value& float_input(const Node& layer) {
-  const Node* quantizer = quantizer_in_front(layer, 0);
-  return quantizer ? *quantizer->input(0) : *layer.input(0);
-}
-
-// The mean of what each layer reads, gathered on the float network: E[x], with a batch dimension of one.
-class InputMeans {
- public:
-  explicit InputMeans(const std::vector<Node*>& layers) {
-    for (const Node* layer : layers) sums_.try_emplace(float_input(*layer).name());
-  }
-
-  std::vector<Watch> watches() {
-    std::vector<Watch> all;
-    for (auto& [name, sum] : sums_)
-      all.push_back({name, false, [this, &sum = sum](const at::Tensor& x) { add(sum, x); }});
-    return all;
-  }
-
-  void count_as(Share share) { share_ = share; }  // what the next run gives
-
-  // As many rows as the graph declares: it may insist on that.
-  at::Tensor of(const Node& layer) const {
-    const Value& x = float_input(layer);
-    const at::Tensor mean = sums_.at(x.name()).mean().to(at::kFloat).unsqueeze(0);
-    if (first_dim(x) <= 0) return mean;
-    std::vector<std::int64_t> sizes = mean.sizes().vec();
-    sizes[0] = first_dim(x);
-    return mean.expand(sizes).contiguous();
-  }
-
- private:
-  void add(ExactSum& sum, const at::Tensor& x) const {
-    QUENCH_CHECK(sum.has_rows_of(x), "fast bias correction needs images of one size; use the sequential kind");
-    sum.add(x, share_);
-  }
-
-  // By the value that the layer reads. Its rows are not always images: a Reshape may have put other dims into the
-  // first.
-  std::map<std::string, ExactSum> sums_;
-  Share share_;
-};
-
-std::int64_t gather(const Graph& plain, const Dataset& data, const BiasCorrectionOptions& options, InputMeans& means) {
+void gather(const Graph& plain, const Dataset& data, const BiasCorrectionOptions& options, InputMeans& means) {
   Feed feed(plain, data, feed_options(plain, data, options));
   FloatRun network(plain, means.watches(), "cpu");
   const std::int64_t total = options.images > 0 ? std::min(options.images, feed.size()) : feed.size();
@@ -109,7 +65,7 @@ std::int64_t gather(const Graph& plain, const Dataset& data, const BiasCorrectio
     if (options.progress) options.progress(done, total);
   }
   QUENCH_CHECK(done > 0, "the data is empty: bias correction needs at least one item");
-  return done;
+  means.count_items(done);
 }
 
 at::Tensor run_layer(Executor& executor, const Node& layer, const at::Tensor& x) {
@@ -121,8 +77,12 @@ void correct_fast(QuantizedModel& model, const std::vector<Node*>& layers, const
                   const BiasCorrectionOptions& options, BiasCorrectionRecord& record) {
   Graph plain(model.graph);
   set_state(plain, std::nullopt, {});
-  InputMeans means(layers);
-  record.images = gather(plain, data, options, means);
+  InputMeans own(layers);
+  if (!options.seen) gather(plain, data, options, own);
+  const auto* seen = dynamic_cast<const InputMeans*>(options.seen);
+  QUENCH_CHECK(seen || !options.seen, "what was seen is no bias_correction_watcher's");
+  const InputMeans& means = seen ? *seen : own;
+  record.images = means.items();
   const Graph measured = with_weights_quantized(model.graph);
   Executor exact(plain), quantized(measured);
   std::map<Node*, at::Tensor> shifts;
@@ -137,6 +97,11 @@ void correct_fast(QuantizedModel& model, const std::vector<Node*>& layers, const
 }
 
 }  // namespace
+
+std::unique_ptr<FloatWatcher> bias_correction_watcher(const QuantizedModel& model) {
+  std::vector<std::string> skipped;
+  return std::make_unique<InputMeans>(correctable_layers(model.graph, skipped));
+}
 
 bool BiasCorrectionRecord::changed() const {
   for (const CorrectedLayer& layer : layers)

@@ -7,8 +7,6 @@
 namespace quench {
 namespace {
 
-constexpr std::int64_t kCutRows = 32;  // 2^25 * 32 fits an int32
-
 // Bits of magnitudes order as the magnitudes do, with infinities and NaN above all numbers.
 float largest_magnitude(const float* x, const CutRows& rows) {
   std::int32_t largest = 0;
@@ -22,22 +20,14 @@ float largest_magnitude(const float* x, const CutRows& rows) {
   return __builtin_bit_cast(float, largest);
 }
 
-void add_cut(const float* x, const CutRows& rows, const CutUnits& units, std::int64_t* high, std::int64_t* low) {
-  for (std::int64_t first = 0; first < rows.count; first += kCutRows) {
-    std::int32_t some_high[kCutWidth] = {}, some_low[kCutWidth] = {};
-    for (std::int64_t row = first; row < least(first + kCutRows, rows.count); ++row) {
-      const float* from = x + row * rows.stride;
-      QUENCH_NO_ALIAS
-      for (std::int64_t i = 0; i < rows.width; ++i) {
-        const auto h = static_cast<std::int32_t>(from[i] * units.per_high);
-        const auto l = static_cast<std::int32_t>((from[i] - static_cast<float>(h) * units.high) * units.per_low);
-        some_high[i] += h;
-        some_low[i] += l;
-      }
-    }
+void add_cut(const float* x, const CutRows& rows, const CutUnits& units, std::int32_t* high, std::int32_t* low) {
+  for (std::int64_t row = 0; row < rows.count; ++row) {
+    const float* from = x + row * rows.stride;
+    QUENCH_NO_ALIAS
     for (std::int64_t i = 0; i < rows.width; ++i) {
-      high[i] += some_high[i];
-      low[i] += some_low[i];
+      const auto h = static_cast<std::int32_t>(from[i] * units.per_high);
+      high[i] += h;
+      low[i] += static_cast<std::int32_t>((from[i] - static_cast<float>(h) * units.high) * units.per_low);
     }
   }
 }

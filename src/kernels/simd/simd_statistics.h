@@ -31,8 +31,7 @@ struct EdgeSum {
   double power;  // p + 1
 };
 
-// Rows of `width` neighbouring numbers, at most kCutWidth: their sums stay in the nearest cache.
-constexpr std::int64_t kCutWidth = 512;
+// Rows of `width` neighbouring numbers.
 struct CutRows {
   std::int64_t count, stride, width;
 };
@@ -61,7 +60,7 @@ struct StatisticsLoops {
   double (*edge_sum)(const EdgeSum& of);
   float (*largest_magnitude)(const float* x, const CutRows& rows);  // infinite or NaN if a number is
   // Adds the multiples, column by column.
-  void (*add_cut)(const float* x, const CutRows& rows, const CutUnits& units, std::int64_t* high, std::int64_t* low);
+  void (*add_cut)(const float* x, const CutRows& rows, const CutUnits& units, std::int32_t* high, std::int32_t* low);
 };
 
 }  // namespace quench
