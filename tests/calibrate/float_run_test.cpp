@@ -20,8 +20,7 @@ TEST(FloatRun, ShowsAValueToAllWhoWatchIt) {
   ASSERT_EQ(seen.size(), 3u);
   const Graph plain = without_quantizers(model.graph);
   const at::Tensor wanted = Executor(plain).run({{input, RtValue(x)}}, {"relu1"}).at("relu1").tensor();
-  for (const at::Tensor& one : seen)
-    EXPECT_TRUE(at::equal(one, x) || at::allclose(one, wanted)) << one.sizes();
+  for (const at::Tensor& one : seen) EXPECT_TRUE(at::equal(one, x) || at::allclose(one, wanted)) << one.sizes();
 }
 
 TEST(FloatRun, ShowsWhatFollowsFromConstants) {
@@ -32,11 +31,13 @@ TEST(FloatRun, ShowsWhatFollowsFromConstants) {
   graph.add_output(graph.add("Add", "z", {&x, &r}).output());
   run_passes(graph, {"infer_shapes"});
   int times = 0;
-  FloatRun network(graph, {{"r", false, [&](const at::Tensor& r) {
-                              ++times;
-                              EXPECT_TRUE(at::equal(r, at::tensor({1.0F, 0.0F}).unsqueeze(0)));
-                            }},
-                           {"z", false, [](const at::Tensor&) {}}},
+  FloatRun network(graph,
+                   {{"r", false,
+                     [&](const at::Tensor& r) {
+                       ++times;
+                       EXPECT_TRUE(at::equal(r, at::tensor({1.0F, 0.0F}).unsqueeze(0)));
+                     }},
+                    {"z", false, [](const at::Tensor&) {}}},
                    "cpu");
   for (int i = 0; i < 2; ++i) network.run({{"x", RtValue(at::ones({3, 2}))}});
   EXPECT_EQ(times, 2);
