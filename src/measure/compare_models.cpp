@@ -10,6 +10,7 @@
 #include "data/feed.h"
 #include "data/top_classes.h"
 #include "ops/integer_form.h"
+#include "quench/engine.h"
 #include "quench/error.h"
 #include "quench/executor.h"
 #include "quench/quantizers.h"
@@ -98,8 +99,33 @@ double step_of(const Pair& pair) {
 
 using Run = std::function<NamedValues(const NamedValues&, const std::vector<std::string>&)>;
 
+// Integers in the engine, which gives the same codes as the executor, many times faster.
+Run engine_of(const Graph& graph) {
+  auto engine = std::make_shared<std::unique_ptr<Engine>>();  // made when it is known what to fetch
+  return [=, &graph](const NamedValues& inputs, const std::vector<std::string>& values) {
+    NamedValues result;
+    std::vector<std::string> computed;
+    for (const std::string& name : values)
+      inputs.contains(name) ? void(result[name] = inputs.at(name)) : computed.push_back(name);
+    if (!*engine) {
+      Graph shown = graph;
+      shown.clear_outputs();
+      for (const std::string& name : computed) shown.add_output(shown.value(name));
+      *engine = std::make_unique<Engine>(shown);
+    }
+    std::vector<RtValue> given;
+    for (const Value* input : graph.inputs()) given.push_back(inputs.at(input->name()));
+    const std::vector<RtValue> found = (*engine)->run(given);
+    for (std::size_t i = 0; i < computed.size(); ++i) result[computed[i]] = found[i];
+    return result;
+  };
+}
+
 Run runner_of(const ComparedModel& model) {
   if (model.run) return model.run;
+  const auto& nodes = model.graph.nodes();
+  if (std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return is_integer_op(*node); }))
+    return engine_of(model.graph);
   return [executor = std::make_shared<Executor>(model.graph)](const NamedValues& inputs, const auto& values) {
     return executor->run(inputs, values);
   };

@@ -1,5 +1,5 @@
-// A deployed file in a real runtime as one side of compare_models: the values that quantizers of its simulation give are
-// the codes that the runtime computed, dequantized.
+// A deployed file in a real runtime as one side of compare_models: the values that quantizers of its simulation give
+// are the codes that the runtime computed, dequantized.
 #include <ATen/ATen.h>
 
 #include <map>

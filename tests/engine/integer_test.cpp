@@ -144,6 +144,50 @@ TEST(EngineInteger, GemmAndMatMulGiveThePlainCodes) {
   expect_equal_codes(layer, "MatMul");
 }
 
+TEST(EngineInteger, MatMulOfTwoActivationsGivesThePlainCodes) {
+  at::manual_seed(31);
+  const QType u8 = type_of("uint8 affine tensor", 0.02F, 130), s8 = type_of("int8 affine tensor", 0.03F, -7);
+  for (const char* rule : {"mlas", "affine", "away", "tflite", "half_up", "float"})
+    for (const QType& a : {u8, s8})
+      for (const QType& b : {u8, s8})
+        for (const Ints& leading : {Ints{}, Ints{3}, Ints{2, 4}}) {
+          Ints left = leading, right = leading;
+          left.insert(left.end(), {5, 70});
+          right.insert(right.end(), {70, 33});
+          const QType y = type_of("uint8 affine tensor", 0.9F, 120);
+          OneLayer layer;
+          layer.operand(random_codes(left, a.scheme), a);
+          layer.operand(random_codes(right, b.scheme), b);
+          layer.params(y);
+          layer.node("quench.QMatMul", {{"requantize", std::string(rule)}});
+          expect_equal_codes(layer, std::string("MatMul of two, ") + rule);
+        }
+}
+
+TEST(EngineInteger, AveragePoolGivesThePlainCodes) {
+  at::manual_seed(32);
+  const QType u8 = type_of("uint8 affine tensor", 0.021F, 13), s8 = type_of("int8 affine tensor", 0.021F, -9);
+  const QType y = type_of("uint8 affine tensor", 0.012F, 118);
+  struct Window {
+    Ints kernel, strides, pads;
+  };
+  for (const char* rule : {"mlas", "mlas_plain", "affine", "away", "half_up", "float"})
+    for (const QType& x : {u8, s8})
+      for (const std::int64_t counts_pads : {0, 1})
+        for (const Window& window : {Window{{3, 3}, {1, 1}, {1, 1, 1, 1}}, Window{{2, 3}, {2, 3}, {0, 1, 1, 0}},
+                                     Window{{5, 4}, {1, 2}, {0, 0, 0, 0}}}) {
+          OneLayer pool;
+          pool.operand(random_codes({3, 37, 9, 8}, x.scheme), x);
+          pool.params(y);
+          pool.node("quench.QAveragePool", {{"requantize", std::string(rule)},
+                                            {"kernel_shape", window.kernel},
+                                            {"strides", window.strides},
+                                            {"pads", window.pads},
+                                            {"count_include_pad", counts_pads}});
+          expect_equal_codes(pool, std::string("AveragePool, ") + rule);
+        }
+}
+
 TEST(EngineInteger, PairsGiveThePlainCodesUnderEveryRule) {
   at::manual_seed(4);
   for (const char* op : {"quench.QAdd", "quench.QMul"})

@@ -24,9 +24,7 @@ class RuntimeModel : public testing::Test {
   }
   Graph calibrated() const { return import_model(demo_.beside("demo.quench.onnx")); }
   Graph integers() const { return convert(quantized_model_of(calibrated())).graph; }
-  std::string wrong(const std::string& change) const {
-    return wrong_runner(demo_.beside("wrong.py"), python_, change);
-  }
+  std::string wrong(const std::string& change) const { return wrong_runner(demo_.beside("wrong.py"), python_, change); }
 
   DeployedDemo demo_;
   std::string python_;
@@ -49,9 +47,9 @@ TEST_F(RuntimeModel, IsNearItsSimulationAndFurtherFromFloat) {
 
 TEST_F(RuntimeModel, WrongCodesAreCounted) {
   const ModelComparison right = compared(integers());
-  const ModelComparison found = compared(
-      integers(), wrong("name = next(n for n, a in arrays.items() if a.dtype == numpy.uint8)\n"
-                        "arrays[name] = arrays[name].copy(); arrays[name].flat[0] ^= 4\n"));
+  const ModelComparison found =
+      compared(integers(), wrong("name = next(n for n, a in arrays.items() if a.dtype == numpy.uint8)\n"
+                                 "arrays[name] = arrays[name].copy(); arrays[name].flat[0] ^= 4\n"));
   ASSERT_EQ(found.values.size(), right.values.size());
   std::int64_t different = 0;
   for (const ValueDifference& value : found.values) different += value.different;
