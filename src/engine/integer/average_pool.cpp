@@ -1,5 +1,5 @@
-// quench.QAveragePool on bytes, over two dimensions. Under mlas ONNX Runtime averages in float32, term by term; the other
-// rules requantize sums of integers.
+// quench.QAveragePool on bytes, over two dimensions. Under mlas ONNX Runtime averages in float32, term by term; the
+// other rules requantize sums of integers.
 #include <map>
 
 #include "engine/integer/product.h"
@@ -76,9 +76,9 @@ class AveragePoolStep : public Task {
     const std::int64_t count = rows.counted * columns.counted;
     const Requantizer& requantizer = requantizers_[static_cast<std::size_t>(count - 1)];
     for (std::size_t c = 0; c < sums.size(); ++c)
-      to[c] = static_cast<std::uint8_t>(
-          by_float_ ? codes_.nearest_shifted(sums[c] / static_cast<float>(count) / codes_.scale)
-                    : requantizer(static_cast<std::int64_t>(sums[c])));
+      to[c] = static_cast<std::uint8_t>(by_float_
+                                            ? codes_.nearest_shifted(sums[c] / static_cast<float>(count) / codes_.scale)
+                                            : requantizer(static_cast<std::int64_t>(sums[c])));
   }
 
   IntegerForm form_;

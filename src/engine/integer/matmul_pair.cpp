@@ -1,4 +1,5 @@
-// quench.QMatMul of two activations, by oneDNN. With b' = b less 128 where its codes are unsigned, and z' its zero point:
+// quench.QMatMul of two activations, by oneDNN. With b' = b less 128 where its codes are unsigned, and z' its zero
+// point:
 //
 //   sum((a - z_a) * (b' - z')) = sum(a * b') - z_a * sum(b') - z' * sum(a) + K * z_a * z'
 //
@@ -78,7 +79,8 @@ class PairResultStep : public Task {
 
   void finish(Frame& frame, std::int64_t matrix) const {
     const auto& [matrices, rows, terms, columns] = geometry_;
-    const std::vector<std::int32_t> column = column_terms(frame.as<const std::int8_t>(slots_.b) + matrix * terms * columns);
+    const std::vector<std::int32_t> column =
+        column_terms(frame.as<const std::int8_t>(slots_.b) + matrix * terms * columns);
     for (std::int64_t r = 0; r < rows; ++r) {
       const std::int64_t row = matrix * rows + r;
       const auto* a = frame.as<const std::uint8_t>(slots_.a) + row * terms;
@@ -86,7 +88,8 @@ class PairResultStep : public Task {
       const auto* sums = frame.as<const std::int32_t>(slots_.sums) + row * columns;
       auto* codes = frame.as<std::uint8_t>(slots_.codes) + row * columns;
       for (std::int64_t n = 0; n < columns; ++n)
-        codes[n] = static_cast<std::uint8_t>(plain_(sums[n] + std::int64_t{by_row} + column[static_cast<std::size_t>(n)]));
+        codes[n] =
+            static_cast<std::uint8_t>(plain_(sums[n] + std::int64_t{by_row} + column[static_cast<std::size_t>(n)]));
     }
   }
 
@@ -126,7 +129,8 @@ bool build_matmul_pair(Builder& builder, const Node& node, const IntegerForm& fo
   int b = b_plain;
   if (!form.in[1].scheme.is_signed()) {
     b = builder.add_slot(plain_layout(builder.layout(b_plain).get_dims(), Type::s8));
-    builder.add_step(std::make_unique<SignedStep>(matrices * terms * columns, b_plain, b), node, "own sign", {b_plain}, {b});
+    builder.add_step(std::make_unique<SignedStep>(matrices * terms * columns, b_plain, b), node, "own sign", {b_plain},
+                     {b});
     b_zero -= 128;
   }
   const int left = builder.add_alias(a, plain_layout({matrices, rows, terms}, builder.layout(a).get_data_type()));
@@ -138,9 +142,8 @@ bool build_matmul_pair(Builder& builder, const Node& node, const IntegerForm& fo
   add_primitive(builder, node, description, MatMul(description),
                 {{{DNNL_ARG_SRC, left}, {DNNL_ARG_WEIGHTS, right}}, sums, {}});
   const int codes = builder.add_slot(plain_layout(*y_sizes, form.y.scheme.is_signed() ? Type::s8 : Type::u8));
-  builder.add_step(std::make_unique<PairResultStep>(form, *geometry, b_zero,
-                                                    Slots{left, right, sums, codes}),
-                   node, "own requantization", {left, right, sums}, {codes});
+  builder.add_step(std::make_unique<PairResultStep>(form, *geometry, b_zero, Slots{left, right, sums, codes}), node,
+                   "own requantization", {left, right, sums}, {codes});
   builder.define(node.output(), codes);
   return true;
 }
