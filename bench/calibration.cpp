@@ -2,6 +2,7 @@
 // (platform onnxruntime, 224 pixels a side); bench/calibration makes the table.
 //   bench_calibration MODEL time ROUNDS            one line per observer: ratio, ns per element, seconds for scales,
 //                                                  elements per image; one thread, CPU time
+//   bench_calibration MODEL speed OBSERVER IMAGES  images of calibrate(), all of it, per second of one thread
 //   bench_calibration MODEL memory WHAT IMAGES     peak memory in MB; WHAT is "float" or an observer
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -14,7 +15,9 @@
 #include <string>
 
 #include "calibrate/float_run.h"
+#include "calibrate/slice_size.h"
 #include "quench/calibrate.h"
+#include "quench/engine.h"
 #include "quench/import.h"
 #include "quench/pass.h"
 #include "quench/prepare.h"
@@ -72,13 +75,12 @@ QuantizedModel with_observer(const Graph& graph, const std::string& observer) {
 }
 
 struct Float {
-  explicit Float(const Graph& from) : graph(from) {
-    run_passes(graph, inference_passes());
-    executor = std::make_unique<Executor>(graph, ExecOptions{.channels_last = true});
+  explicit Float(Graph graph) {
+    run_passes(graph, engine_passes());
+    engine = std::make_unique<Engine>(graph);
   }
-  void run(const RtValue& x) const { executor->run({x}); }
-  Graph graph;
-  std::unique_ptr<Executor> executor;
+  void run(const RtValue& x) const { engine->run({x}); }
+  std::unique_ptr<Engine> engine;
 };
 
 std::int64_t observed_elements(const Graph& graph, const Observing& observing, const at::Tensor& x) {
@@ -92,18 +94,24 @@ std::int64_t observed_elements(const Graph& graph, const Observing& observing, c
   return count;
 }
 
-void time_one(const Graph& graph, const Float& plain, const std::string& observer, const at::Tensor& x, int rounds) {
+// The same network, with nobody who looks.
+std::vector<Watch> blind(std::vector<Watch> watches) {
+  for (Watch& watch : watches) watch.see = [](const at::Tensor&) {};
+  return watches;
+}
+
+void time_one(const Graph& graph, const std::string& observer, const at::Tensor& x, int rounds) {
   QuantizedModel model = with_observer(graph, observer);
   Graph& quantized = model.graph;
   Observing observing(model);
   const double elements = static_cast<double>(observed_elements(quantized, observing, x.narrow(0, 0, 1)) * x.size(0));
-  FloatRun network(quantized, observing, "cpu");
+  FloatRun network(quantized, watches_of(observing), "cpu"), plain(quantized, blind(watches_of(observing)), "cpu");
   std::vector<double> ratios, excess;
   const NamedValues inputs = {{graph.inputs()[0]->name(), RtValue(x)}};
-  network.run(inputs);  // packs the weights
+  network.run(inputs), plain.run(inputs);  // packs the weights
   for (int round = 0; round < rounds; ++round) {
-    const double before = seconds_of([&] { plain.run(x); }), with = seconds_of([&] { network.run(inputs); });
-    const double after = seconds_of([&] { plain.run(x); });
+    const double before = seconds_of([&] { plain.run(inputs); }), with = seconds_of([&] { network.run(inputs); });
+    const double after = seconds_of([&] { plain.run(inputs); });
     ratios.push_back(2 * with / (before + after));
     excess.push_back((with - (before + after) / 2) / elements * 1e9);
   }
@@ -125,6 +133,12 @@ double peak_megabytes() {
 
 void forget_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
+double speed_of(const Graph& graph, const std::string& observer, std::int64_t images, std::int64_t size) {
+  const Noise data(images, size);
+  QuantizedModel model = with_observer(graph, observer);
+  return static_cast<double>(images) / seconds_of([&] { calibrate(model, data); });
+}
+
 double memory_of(const Graph& graph, const std::string& what, std::int64_t images, std::int64_t size) {
   const Noise data(images, size);
   forget_peak();
@@ -142,7 +156,7 @@ double memory_of(const Graph& graph, const std::string& what, std::int64_t image
 }
 
 int run(const std::string& model, const std::string& mode, const std::vector<std::string>& rest) {
-  at::set_num_threads(mode == "time" ? 1 : 2);
+  at::set_num_threads(mode == "memory" ? 2 : 1);
   at::manual_seed(0);
   keep_large_blocks();
   const std::int64_t size = is_file(model) ? 224 : ZooRegistry::instance().get(model).image_size;
@@ -152,10 +166,12 @@ int run(const std::string& model, const std::string& mode, const std::vector<std
     std::printf("%.0f\n", memory_of(graph, rest.at(0), std::stoll(rest.at(1)), size));
     return 0;
   }
-  const at::Tensor x = at::randn({kBatch, 3, size, size});
-  const Float plain(graph);
-  plain.run(RtValue(x));
-  for (const std::string& observer : kObservers) time_one(graph, plain, observer, x, std::stoi(rest.at(0)));
+  if (mode == "speed") {
+    std::printf("%.2f\n", speed_of(graph, rest.at(0), std::stoll(rest.at(1)), size));
+    return 0;
+  }
+  const at::Tensor x = at::randn({slice_size(graph, Noise(kBatch, size)), 3, size, size});
+  for (const std::string& observer : kObservers) time_one(graph, observer, x, std::stoi(rest.at(0)));
   return 0;
 }
 
@@ -163,9 +179,12 @@ int run(const std::string& model, const std::string& mode, const std::vector<std
 
 int main(int argc, char** argv) {
   const std::vector<std::string> all(argv + 1, argv + argc);
-  const bool fits = (all.size() == 3 && all[1] == "time") || (all.size() == 4 && all[1] == "memory");
+  const bool fits =
+      (all.size() == 3 && all[1] == "time") || (all.size() == 4 && (all[1] == "memory" || all[1] == "speed"));
   if (!fits) {
-    std::fprintf(stderr, "usage: %s MODEL time ROUNDS | MODEL memory float|OBSERVER IMAGES\n", argv[0]);
+    std::fprintf(stderr,
+                 "usage: %s MODEL time ROUNDS | MODEL speed OBSERVER IMAGES | MODEL memory float|OBSERVER IMAGES\n",
+                 argv[0]);
     return 1;
   }
   try {

@@ -116,6 +116,8 @@ void add_statistics(std::vector<Row>& rows, Data& d) {
   add(
       "histogram, tensor", [=, &d] { quench::histogram(d.x, {d.tensor, low, high, 2048, false}); },
       [&] { at::histc(d.x, 2048, -5.5, 5.5); });
+  const Tensor positive = d.x.relu();
+  add("  half zeros", [=, &d] { quench::histogram(positive, {d.tensor, low, high, 2048, false}); });
   add("histogram, channel", [=, &d] { quench::histogram(d.x, {d.channel, lows, highs, 2048, false}); });
   add("  channels last", [=, &d] { quench::histogram(d.last, {d.channel, lows, highs, 2048, false}); });
 }

@@ -9,7 +9,21 @@
 #include "quench/data.h"
 #include "quench/quantized_model.h"
 
+namespace at {
+class Tensor;
+}
+
 namespace quench {
+
+// Someone else who watches the float network while the observers do: that saves a pass over the data.
+class FloatWatcher {
+ public:
+  virtual ~FloatWatcher() = default;
+  virtual std::vector<std::string> values() const = 0;
+  // Ahead of each batch: its first `items` rows are items of the data, the others copies that fill it.
+  virtual void begin_batch(std::int64_t items, std::int64_t rows) = 0;
+  virtual void see(const std::string& value, const at::Tensor& x) = 0;
+};
 
 struct CalibrationOptions {
   std::int64_t batch = 0;     // of observers that average over batches; 0: the model's own where it is fixed, else 32
@@ -18,7 +32,8 @@ struct CalibrationOptions {
   bool on_quantized = false;  // later layers see already quantized inputs (mmrazor's loop), else float ones
   bool skip_broken = false;
   std::string device = "cpu";
-  std::string statistics;  // a folder: what the observers saw is kept there, or taken from there if it fits
+  std::string statistics;           // a folder: what the observers saw is kept there, or taken from there if it fits
+  FloatWatcher* watcher = nullptr;  // shown all of the data or none of it: CalibrationRecord::watched
   std::function<void(std::int64_t done, std::int64_t total)> progress;
 };
 
@@ -36,6 +51,7 @@ struct CalibrationRecord {
   bool filled = false;                      // the last batch is padded with copies of an item, which do not count
   double seconds = 0.0;                     // all of it
   double model_seconds = 0.0;               // inside the model, observers included
+  bool watched = false;                     // the watcher saw every item, as a pass of its own would have shown it
   bool reused = false;                      // the statistics came from a folder: no pass over the data
   std::vector<QuantizerRecord> quantizers;  // in order of the graph; those that share are not repeated
   std::vector<std::string> raised;          // weights whose scale was raised so that the int32 bias fits, with channels

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "quench/calibrate.h"
 #include "quench/data.h"
 #include "quench/quant_config.h"
 #include "quench/quantized_model.h"
@@ -83,12 +85,16 @@ struct SmoothOptions {
 // moves after it); others are named.
 SmoothRecord smooth(Graph& graph, QuantPlan& plan, const Dataset& data, const SmoothOptions& options = {});
 
+// Gathers what fast bias correction needs of the float network, if calibrate() has it as its watcher.
+std::unique_ptr<FloatWatcher> bias_correction_watcher(const QuantizedModel& model);
+
 struct BiasCorrectionOptions {
   BiasCorrection kind = BiasCorrection::kFast;
   std::int64_t batch = 0;   // 0: the model's own where it is fixed, else what memory holds
   std::int64_t images = 0;  // at most this many; 0: all of the data (kFast) or 64 (kSequential, which keeps them all)
   int workers = 1;
   bool skip_broken = false;
+  const FloatWatcher* seen = nullptr;  // a bias_correction_watcher that saw all of the data: kFast needs no pass then
   std::function<void(std::int64_t done, std::int64_t total)> progress;
 };
 

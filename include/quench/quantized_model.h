@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "quench/graph.h"
 #include "quench/plan.h"
@@ -20,7 +21,8 @@ enum class ModelStage : std::uint8_t {
 const char* name_of(ModelStage stage);  // "prepared", "calibrated" ...
 ModelStage model_stage_from_name(const std::string& name);
 
-class ModelRun;  // what forward() keeps from call to call: quench/prepare.h
+class ModelRun;  // what run() keeps from call to call
+class RtValue;
 
 struct QuantizedModel {
   Graph graph;
@@ -38,7 +40,11 @@ struct QuantizedModel {
   // The entry of the plan for a quantizer; null if the plan has none.
   const PlanEntry* entry_of(const Node& quantizer) const;
 
-  std::shared_ptr<ModelRun> run;
+  // All graph inputs in order -> all outputs in order: the simulation, or the integers of a converted model, in the
+  // engine. (MQBench's verbs say forward(): quench/prepare.h.)
+  std::vector<RtValue> run(const std::vector<RtValue>& inputs);
+
+  std::shared_ptr<ModelRun> kept_run;
 };
 
 // One that leads has a scale of its own; one that follows has the constants of its leader. Null if it leads.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "quench/compare.h"
+#include "quench/compare_models.h"
 #include "quench/data.h"
 #include "quench/graph.h"
 #include "quench/registry.h"
@@ -94,6 +95,11 @@ struct VerifyResult {
 // The files of a folder that verify() can run in that runtime: the Q/DQ model, and OpenVINO's FakeQuantize. Of a folder
 // of ours only what its list names. A file is itself.
 std::vector<std::string> deployed_files(const std::string& file_or_folder, const std::string& runtime);
+
+// compare_models with a deployed Q/DQ file in a runtime as B: its outputs, and every tensor of codes. Of the options
+// only those count that say how it is run.
+ModelComparison compare_with_runtime(const Graph& a, const std::string& file, const Dataset& data,
+                                     const VerifyOptions& runtime, const CompareOptions& options = {});
 
 // Throws if the file cannot be read, or the runner fails.
 VerifyResult verify(const std::string& file, const Dataset& data, const VerifyOptions& options);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "calibrate/fit_biases.h"
 #include "calibrate/float_run.h"
@@ -48,16 +49,28 @@ void quantize_constants(const Observing& observing) {
 // One batch through the network, seen by the observers: its items, not the copies that pad it.
 using RunBatch = std::function<void(const Fed& batch)>;
 
+bool leads(const Value& value, const Dim& batch) {
+  return value.has_rank() && value.rank() > 0 && value.dims()[0].certainly_equal(batch);
+}
+
 // Whether what each observer sees lies item by item along its first axis: then copies that pad the last slice can be
 // left out again, and every item is computed in slices of one size. (A network gives other last bits at other sizes.)
 bool items_lead(const Graph& graph, const Observing& observing) {
   const Dim batch = batch_dim(graph);
-  const auto leads = [&](const Value& value) {
-    return value.has_rank() && value.rank() > 0 && value.dims()[0].certainly_equal(batch);
-  };
   const auto& all = observing.quantizers();
   return std::all_of(all.begin(), all.end(),
-                     [&](const ObservedQuantizer& one) { return !one.from_data || leads(one.value()); });
+                     [&](const ObservedQuantizer& one) { return !one.from_data || leads(one.value(), batch); });
+}
+
+// Whether a pass for the observers alone computes what the watcher wants, from all of the data.
+bool can_watch(const Graph& graph, const CalibrationOptions& options, const CalibrationRecord& record) {
+  if (!options.watcher || !record.filled || options.batches > 0 || options.device != "cpu") return false;
+  const Dim batch = batch_dim(graph);
+  const std::set<std::string> computed = quantized_values(graph);
+  const std::vector<std::string> wanted = options.watcher->values();
+  return std::all_of(wanted.begin(), wanted.end(), [&](const std::string& name) {
+    return computed.contains(name) && leads(graph.value(name), batch);
+  });
 }
 
 // Observers that average over batches get the batches asked for; others get slices sized by memory.
@@ -83,10 +96,15 @@ RunBatch quantized_run(Graph& graph, Observing& observing, const std::string& de
   };
 }
 
-RunBatch float_run(const Graph& graph, const Observing& observing, const std::string& device) {
-  const auto network = std::make_shared<FloatRun>(graph, observing, device);
+RunBatch float_run(const Graph& graph, const Observing& observing, FloatWatcher* watcher, const std::string& device) {
+  std::vector<Watch> watches = watches_of(observing);
+  if (watcher)
+    for (const std::string& name : watcher->values())
+      watches.push_back({name, false, [=](const at::Tensor& x) { watcher->see(name, x); }});
+  const auto network = std::make_shared<FloatRun>(graph, watches, device);
   return [=, &observing](const Fed& batch) {
     observing.count_items(batch.items, batch.rows);
+    if (watcher) watcher->begin_batch(batch.items, batch.rows);
     network->run(batch.inputs);
   };
 }
@@ -126,6 +144,7 @@ void observe_data(Graph& graph, Observing& observing, const Dataset& data, const
   record.reused = kept && kept->load(observing, record);
   if (!record.reused) {
     record.filled = !observing.by_batch() && !options.on_quantized && items_lead(graph, observing);
+    record.watched = can_watch(graph, options, record);
     FeedOptions how;
     how.batch = record.batch;
     how.workers = options.workers;
@@ -133,8 +152,9 @@ void observe_data(Graph& graph, Observing& observing, const Dataset& data, const
     how.total = options.batches * choose_batch(graph, &data, options.batch);
     how.fill = record.filled;
     Feed batches(graph, data, how);  // before the quantizers are switched on: states are the float network's
+    FloatWatcher* watcher = record.watched ? options.watcher : nullptr;
     const RunBatch run_batch = options.on_quantized ? quantized_run(graph, observing, options.device)
-                                                    : float_run(graph, observing, options.device);
+                                                    : float_run(graph, observing, watcher, options.device);
     feed(batches, options, run_batch, record);
     if (kept) kept->save(observing, record);
   }

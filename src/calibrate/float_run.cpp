@@ -12,11 +12,12 @@
 namespace quench {
 namespace {
 
-// As graph outputs the observed values keep their names, and no fusion swallows them.
+// As graph outputs the watched values keep their names, and no fusion swallows them.
 void show(Graph& graph, const std::set<std::string>& names) {
   graph.clear_outputs();
   for (const std::string& name : names)
-    if (!graph.value(name).is_input()) graph.add_output(graph.value(name));
+    if (const Value& value = graph.value(name); !value.is_input() && !value.is_constant())
+      graph.add_output(graph.value(name));
 }
 
 std::vector<std::string> tips_of(const Graph& graph, const std::set<std::string>& names) {
@@ -34,52 +35,73 @@ std::vector<std::string> tips_of(const Graph& graph, const std::set<std::string>
   return tips;
 }
 
+// One for each value: those that watch the same one take turns.
+std::vector<Watch> by_value(const std::vector<Watch>& watches) {
+  std::map<std::string, std::vector<Watch>> found;
+  for (const Watch& watch : watches) found[watch.value].push_back(watch);
+  std::vector<Watch> joined;
+  for (const auto& [value, all] : found) {
+    const bool any_order = std::all_of(all.begin(), all.end(), [](const Watch& one) { return one.any_order; });
+    joined.push_back({value, any_order, [all](const at::Tensor& x) {
+                        for (const Watch& one : all) one.see(x);
+                      }});
+  }
+  return joined;
+}
+
 }  // namespace
 
-FloatRun::FloatRun(const Graph& graph, const Observing& observing, const std::string& device)
-    : graph_(without_quantizers(graph)) {
+std::vector<Watch> watches_of(const Observing& observing) {
+  std::vector<Watch> watches;
+  for (const ObservedQuantizer& one : observing.quantizers()) {
+    if (!one.from_data) continue;
+    const bool per_tensor = one.observer->scheme().per_tensor();
+    watches.push_back(
+        {one.value().name(), per_tensor, [quantizer = &one](const at::Tensor& x) { quantizer->observe(x); }});
+  }
+  return watches;
+}
+
+std::set<std::string> quantized_values(const Graph& graph) {
   std::set<std::string> names;
-  for (const ObservedQuantizer& one : observing.quantizers())
-    if (one.from_data) names.insert(one.value().name());
-  show(graph_, names);
+  for (const Node* quantizer : quantizers_of(graph))
+    if (fake_quant_spec(*quantizer).role == Role::kActivation) names.insert(quantizer->input(0)->name());
+  return names;
+}
+
+FloatRun::FloatRun(const Graph& graph, const std::vector<Watch>& watches, const std::string& device)
+    : graph_(without_quantizers(graph)) {
+  std::set<std::string> names, shown = quantized_values(graph);
+  for (const Watch& watch : watches) names.insert(watch.value);
+  shown.insert(names.begin(), names.end());
+  show(graph_, shown);
   if (device == "cpu" && has_engine_kernels()) {
-    use_engine(observing);
+    use_engine(by_value(watches));
   } else {
-    use_executor(observing, device);
+    use_executor(watches, device);
     tips_ = tips_of(graph_, names);
   }
 }
 
-void FloatRun::use_engine(const Observing& observing) {
+void FloatRun::use_engine(const std::vector<Watch>& watches) {
   run_passes(graph_, engine_passes());
   EngineOptions options;
-  std::map<std::string, std::vector<const ObservedQuantizer*>> watched;
-  for (const ObservedQuantizer& one : observing.quantizers())
-    if (one.from_data) watched[one.value().name()].push_back(&one);
-  for (const auto& [name, quantizers] : watched) {
-    const bool per_tensor = std::all_of(quantizers.begin(), quantizers.end(), [](const ObservedQuantizer* one) {
-      return one->observer->scheme().per_tensor();
-    });
-    options.watches.push_back({name, per_tensor, [quantizers](const at::Tensor& x) {
-                                 for (const ObservedQuantizer* one : quantizers) one->observe(x);
-                               }});
-  }
+  for (const Watch& watch : watches)
+    (graph_.value(watch.value).is_constant() ? constants_ : options.watches).push_back(watch);
   engine_ = std::make_unique<Engine>(graph_, std::move(options));
 }
 
-void FloatRun::use_executor(const Observing& observing, const std::string& device) {
+void FloatRun::use_executor(const std::vector<Watch>& watches, const std::string& device) {
   optimize_for_running(graph_, device);
   ExecOptions exec;
   exec.device = device;
   exec.channels_last = true;
   executor_ = std::make_unique<Executor>(graph_, exec);
-  for (const ObservedQuantizer& one : observing.quantizers()) {
-    if (!one.from_data) continue;
-    executor_->on_value(one.value().name(), [quantizer = &one](const Value&, RtValue& result) {
-      quantizer->observe(result.tensor());
+  for (const Watch& watch : watches)
+    executor_->on_value(watch.value, [see = watch.see](const Value&, RtValue& result) {
+      see(result.tensor());
       return Next::kContinue;
     });
-  }
 }
 
 void FloatRun::run(const NamedValues& inputs) {
@@ -91,6 +113,7 @@ void FloatRun::run(const NamedValues& inputs) {
     given.push_back(at->second);
   }
   engine_->run(given);
+  for (const Watch& watch : constants_) watch.see(graph_.value(watch.value).tensor());
 }
 
 }  // namespace quench

@@ -1,8 +1,9 @@
-// The float network behind a graph with quantizers, in its fastest form, with the observed values exposed: what
-// calibration on float activations runs. Costs no more than inference without quantizers.
+// The float network behind a graph with quantizers, in its fastest form, with some of its values watched: what
+// calibration on float activations and fast bias correction run. Costs no more than inference without quantizers.
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,19 +12,27 @@
 
 namespace quench {
 
+// What the quantizers that see data observe. `observing` must outlive it.
+std::vector<Watch> watches_of(const Observing& observing);
+
+// What the graph's quantizers of activations quantize. A FloatRun computes all of it as values of their own, whoever
+// watches: what is fused, and so the last bits, must not depend on that.
+std::set<std::string> quantized_values(const Graph& graph);
+
 class FloatRun {
  public:
-  // `observing` must outlive it; its quantizers that see data are shown every batch.
-  FloatRun(const Graph& graph, const Observing& observing, const std::string& device);
+  // Several may watch one value. They see every batch; one that follows from constants alone is seen as often.
+  FloatRun(const Graph& graph, const std::vector<Watch>& watches, const std::string& device);
   void run(const NamedValues& inputs);
 
  private:
-  void use_engine(const Observing& observing);
-  void use_executor(const Observing& observing, const std::string& device);
+  void use_engine(const std::vector<Watch>& watches);
+  void use_executor(const std::vector<Watch>& watches, const std::string& device);
 
   Graph graph_;
   std::unique_ptr<Engine> engine_;  // on the CPU
-  std::vector<std::string> tips_;   // the last observed values: computing them computes all
+  std::vector<Watch> constants_;    // of values that the engine's passes folded
+  std::vector<std::string> tips_;   // the last watched values: computing them computes all
   std::unique_ptr<Executor> executor_;
 };
 

@@ -1,15 +1,17 @@
-// MQBench's verbs: calibration by the caller's own loop.
+// Running a model batch by batch, and MQBench's verbs: calibration by the caller's own loop.
 #include <ATen/core/TensorBody.h>
 
 #include <algorithm>
 
 #include "calibrate/fit_biases.h"
 #include "calibrate/observing.h"
+#include "quench/engine.h"
+#include "quench/pass.h"
 #include "quench/prepare.h"
 
 namespace quench {
 
-// One executor for all batches, made anew when the graph has changed or moved.
+// One executor for all batches (an engine for integers), made anew when the graph has changed or moved.
 class ModelRun {
  public:
   std::optional<Observing> observing;  // between enable_calibration and enable_quantization
@@ -29,8 +31,17 @@ class ModelRun {
     if (observing) observing->attach(*executor_);
     return *executor_;
   }
+  Engine& engine_of(const Graph& graph) {
+    if (engine_ && revision_ == graph.revision()) return *engine_;
+    Graph fast = graph;
+    run_passes(fast, engine_passes());
+    engine_ = std::make_unique<Engine>(fast);
+    revision_ = graph.revision();
+    return *engine_;
+  }
 
  private:
+  std::unique_ptr<Engine> engine_;
   std::unique_ptr<Executor> executor_;
   std::uint64_t revision_ = 0;
 };
@@ -38,8 +49,8 @@ class ModelRun {
 namespace {
 
 ModelRun& run_of(QuantizedModel& model) {
-  if (!model.run) model.run = std::make_shared<ModelRun>();
-  return *model.run;
+  if (!model.kept_run) model.kept_run = std::make_shared<ModelRun>();
+  return *model.kept_run;
 }
 
 bool is_wanted(const ObservedQuantizer& one, std::optional<Role> role) {
@@ -94,8 +105,11 @@ void enable_quantization(QuantizedModel& model, bool weight_cali_on, bool act_ca
   if (!weight_cali_on && !act_cali_on) run.stop_observing();
 }
 
+std::vector<RtValue> QuantizedModel::run(const std::vector<RtValue>& inputs) { return forward(*this, inputs); }
+
 std::vector<RtValue> forward(QuantizedModel& model, const std::vector<RtValue>& inputs) {
   ModelRun& run = run_of(model);
+  if (model.stage == ModelStage::kConverted) return run.engine_of(model.graph).run(inputs);
   std::vector<RtValue> outputs = run.executor_of(model.graph).run(inputs);
   if (run.observing) run.observing->switch_followers_on();
   return outputs;

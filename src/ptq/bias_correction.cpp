@@ -10,11 +10,12 @@
 #include <chrono>
 #include <cmath>
 
+#include "calibrate/float_run.h"
 #include "calibrate/slice_size.h"
 #include "data/content.h"
 #include "ptq/correcting.h"
 #include "ptq/counted_batch.h"
-#include "ptq/exact_sum.h"
+#include "ptq/input_means.h"
 #include "ptq/layer_bias.h"
 #include "quench/calibrate.h"
 #include "quench/error.h"
@@ -49,61 +50,20 @@ CorrectedLayer record_of(const Node& layer, const at::Tensor& shift, double devi
 
 namespace {
 
-// The mean of what each layer reads, gathered on the float network: E[x], with a batch dimension of one.
-class InputMeans {
- public:
-  explicit InputMeans(const std::vector<Node*>& layers) {
-    for (const Node* layer : layers) sums_.try_emplace(layer->input(0)->name());
-  }
-
-  void attach(Executor& executor) {
-    for (auto& [name, sum] : sums_)
-      executor.on_value(name, [this, &sum = sum](const Value&, RtValue& result) {
-        add(sum, result.tensor());
-        return Next::kContinue;
-      });
-  }
-
-  void count_as(Share share) { share_ = share; }  // what the next run gives
-
-  // As many rows as the graph declares: it may insist on that.
-  at::Tensor of(const Node& layer) const {
-    const Value& x = *layer.input(0);
-    const at::Tensor mean = sums_.at(x.name()).mean().to(at::kFloat).unsqueeze(0);
-    if (first_dim(x) <= 0) return mean;
-    std::vector<std::int64_t> sizes = mean.sizes().vec();
-    sizes[0] = first_dim(x);
-    return mean.expand(sizes).contiguous();
-  }
-
- private:
-  void add(ExactSum& sum, const at::Tensor& x) const {
-    QUENCH_CHECK(sum.has_rows_of(x), "fast bias correction needs images of one size; use the sequential kind");
-    sum.add(x, share_);
-  }
-
-  // By the value that the layer reads. Its rows are not always images: a Reshape may have put other dims into the
-  // first.
-  std::map<std::string, ExactSum> sums_;
-  Share share_;
-};
-
-std::int64_t gather(const Graph& plain, const Dataset& data, const BiasCorrectionOptions& options, InputMeans& means) {
+void gather(const Graph& plain, const Dataset& data, const BiasCorrectionOptions& options, InputMeans& means) {
   Feed feed(plain, data, feed_options(plain, data, options));
-  const std::vector<std::string> outputs = output_names(plain);
-  Executor executor(plain);
-  means.attach(executor);
+  FloatRun network(plain, means.watches(), "cpu");
   std::int64_t done = 0;
   while (const std::optional<Fed> batch = feed.next()) {
     for (const CountedBatch& part : counted(plain, *batch)) {
       means.count_as(part.share);
-      executor.run(part.inputs, outputs);
+      network.run(part.inputs);
     }
     done += batch->items;
     if (options.progress) options.progress(done, feed.size());
   }
   QUENCH_CHECK(done > 0, "the data is empty: bias correction needs at least one item");
-  return done;
+  means.count_items(done);
 }
 
 at::Tensor run_layer(Executor& executor, const Node& layer, const at::Tensor& x) {
@@ -115,9 +75,13 @@ void correct_fast(QuantizedModel& model, const std::vector<Node*>& layers, const
                   const BiasCorrectionOptions& options, BiasCorrectionRecord& record) {
   Graph plain(model.graph);
   set_state(plain, std::nullopt, {});
-  InputMeans means(layers);
+  InputMeans own(layers);
   const std::unique_ptr<Dataset> some = options.images > 0 ? sample_of(data, options.images) : nullptr;
-  record.images = gather(plain, some ? *some : data, options, means);
+  if (!options.seen) gather(plain, some ? *some : data, options, own);
+  const auto* seen = dynamic_cast<const InputMeans*>(options.seen);
+  QUENCH_CHECK(seen || !options.seen, "what was seen is no bias_correction_watcher's");
+  const InputMeans& means = seen ? *seen : own;
+  record.images = means.items();
   const Graph measured = with_weights_quantized(model.graph);
   Executor exact(plain), quantized(measured);
   std::map<Node*, at::Tensor> shifts;
@@ -132,6 +96,11 @@ void correct_fast(QuantizedModel& model, const std::vector<Node*>& layers, const
 }
 
 }  // namespace
+
+std::unique_ptr<FloatWatcher> bias_correction_watcher(const QuantizedModel& model) {
+  std::vector<std::string> skipped;
+  return std::make_unique<InputMeans>(correctable_layers(model.graph, skipped));
+}
 
 bool BiasCorrectionRecord::changed() const {
   for (const CorrectedLayer& layer : layers)

@@ -1,12 +1,12 @@
 #include "ptq/exact_sum.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
+#include "kernels/parallel.h"
+#include "kernels/simd/simd.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -16,11 +16,9 @@ namespace {
 // What each number adds to a bin thus depends on that number alone, and which two bins are kept on the largest of all.
 constexpr int kBits = 25;
 constexpr int kLowestBin = -3;                          // so that every unit and its inverse are normal float32 numbers
-constexpr std::int64_t kRowsAtOnce = 32;                // 2^kBits * 32 fits an int32
-constexpr std::int64_t kBlock = 512;                    // positions; their sums stay in the L1 cache
+constexpr std::int64_t kRecentRows = 32;                // 2^kBits * 32 fits an int32
+constexpr std::int64_t kBlock = 1024;                   // positions that are looked at and added in one go
 constexpr std::int64_t kGrain = std::int64_t{1} << 15;  // elements that are worth a thread
-
-using Block = std::array<std::int64_t, kBlock>;
 
 int bin_of(double largest) {
   if (largest == 0.0) return kLowestBin;
@@ -30,38 +28,7 @@ int bin_of(double largest) {
 
 float power(int exponent) { return std::ldexp(1.0F, exponent); }
 
-struct Rows {
-  const float* data;
-  std::int64_t count, stride;
-};
-
-// The sums of `width` neighbouring positions over all rows.
-void add_rows(const Rows& rows, std::int64_t width, int bin, Block& high, Block& low) {
-  const float per_high = power(-kBits * bin), high_unit = power(kBits * bin), per_low = power(-kBits * (bin - 1));
-  for (std::int64_t first = 0; first < rows.count; first += kRowsAtOnce) {
-    std::array<std::int32_t, kBlock> some_high{}, some_low{};
-    for (std::int64_t row = first; row < std::min(first + kRowsAtOnce, rows.count); ++row) {
-      const float* x = rows.data + row * rows.stride;
-      for (std::int64_t i = 0; i < width; ++i) {
-        const auto h = static_cast<std::int32_t>(x[i] * per_high);
-        const auto l = static_cast<std::int32_t>((x[i] - static_cast<float>(h) * high_unit) * per_low);
-        some_high[i] += h;
-        some_low[i] += l;
-      }
-    }
-    for (std::int64_t i = 0; i < width; ++i) {
-      high[i] += some_high[i];
-      low[i] += some_low[i];
-    }
-  }
-}
-
-double largest_of(const at::Tensor& x) {
-  const auto [low, high] = at::aminmax(x);
-  const double largest = std::max(-low.item<double>(), high.item<double>());
-  QUENCH_CHECK(std::isfinite(largest), "a value that is to be averaged is not finite on this data");
-  return largest;
-}
+CutUnits units_of(int bin) { return {power(kBits * bin), power(-kBits * bin), power(-kBits * (bin - 1))}; }
 
 }  // namespace
 
@@ -72,50 +39,116 @@ ExactSum::ExactSum(ExactSum&&) noexcept = default;
 bool ExactSum::has_rows_of(const at::Tensor& x) const { return empty_ || x.sizes().slice(1) == sizes_; }
 double ExactSum::rows() const { return rows_; }
 
+// Sums lie as the first rows do: those of one network lie alike.
+void ExactSum::start(const at::Tensor& x) {
+  const std::int64_t positions = x.numel() / x.size(0);
+  const bool whole_rows = x.is_non_overlapping_and_dense() && (x.size(0) == 1 || x.stride(0) == positions);
+  const at::Tensor like = whole_rows ? x : x.contiguous();
+  sizes_ = like.sizes().slice(1).vec();
+  strides_ = like.strides().slice(1).vec();
+  bin_ = kLowestBin;
+  high_.assign(static_cast<std::size_t>(positions), 0);
+  low_ = high_;
+  recent_high_.assign(high_.size(), 0);
+  recent_low_ = recent_high_;
+  empty_ = false;
+}
+
+at::Tensor ExactSum::laid_out(const at::Tensor& x) const {
+  const auto positions = static_cast<std::int64_t>(high_.size());
+  const bool fits = x.strides().slice(1) == strides_ && (x.size(0) == 1 || x.stride(0) == positions);
+  if (fits && x.scalar_type() == at::kFloat) return x;
+  std::vector<std::int64_t> sizes = x.sizes().vec(), strides = strides_;
+  strides.insert(strides.begin(), positions);
+  return at::empty_strided(sizes, strides, at::kFloat).copy_(x);
+}
+
+void ExactSum::carry() {
+  if (recent_ == 0) return;
+  recent_ = 0;
+  for (std::size_t i = 0; i < high_.size(); ++i) {
+    high_[i] += recent_high_[i];
+    low_[i] += recent_low_[i];
+  }
+  std::fill(recent_high_.begin(), recent_high_.end(), 0);
+  std::fill(recent_low_.begin(), recent_low_.end(), 0);
+}
+
 void ExactSum::make_room(int bin) {
+  if (bin_ < bin) carry();
   for (; bin_ < bin; ++bin_) {
     low_ = std::move(high_);
     high_.assign(low_.size(), 0);
   }
 }
 
+// Neighbouring positions of some rows, if they fit the bins; else nothing is added. Gives the bin that they need.
+int ExactSum::add_block(const float* data, const CutRows& rows, std::int64_t at) {
+  const StatisticsLoops& loops = simd().statistics;
+  const double largest = loops.largest_magnitude(data + at, rows);
+  QUENCH_CHECK(std::isfinite(largest), "a value that is to be averaged is not finite on this data");
+  const int bin = bin_of(largest);
+  if (bin <= bin_) loops.add_cut(data + at, rows, units_of(bin_), recent_high_.data() + at, recent_low_.data() + at);
+  return bin;
+}
+
+// Blocks that need larger bins wait until there is room: to those before it is as if they came in a later batch. So
+// each block is looked at and added while it is in the cache, and only the first rows are read twice.
+void ExactSum::add_rows(const float* data, std::int64_t rows) {
+  if (recent_ + rows > kRecentRows) carry();
+  const auto positions = static_cast<std::int64_t>(high_.size());
+  std::vector<std::int64_t> waiting;
+  for (std::int64_t at = 0; at < positions; at += kBlock) waiting.push_back(at);
+  while (!waiting.empty()) {
+    recent_ += rows;
+    std::vector<int> bins(waiting.size());
+    in_parallel(static_cast<std::int64_t>(waiting.size()), std::max<std::int64_t>(kGrain / (kBlock * rows), 1),
+                [&](std::int64_t from, std::int64_t to) {
+                  for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(to); ++i)
+                    bins[i] = add_block(data, {rows, positions, std::min(kBlock, positions - waiting[i])}, waiting[i]);
+                });
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < waiting.size(); ++i)
+      if (bins[i] > bin_) waiting[left++] = waiting[i];
+    waiting.resize(left);
+    make_room(*std::max_element(bins.begin(), bins.end()));  // carries: nothing is recent then
+  }
+}
+
+// Divided after all rows are added: the sum of copies is a multiple of their number.
+void ExactSum::add_share(const at::Tensor& x, Share share) {
+  ExactSum all;
+  all.add(x);
+  all.carry();
+  make_room(all.bin_);
+  all.make_room(bin_);
+  for (std::size_t i = 0; i < high_.size(); ++i) {
+    high_[i] += all.high_[i] * share.times / share.of;
+    low_[i] += all.low_[i] * share.times / share.of;
+  }
+}
+
 void ExactSum::add(const at::Tensor& x, Share share) {
   QUENCH_CHECK(has_rows_of(x), "what is to be added is not of one size");
-  const at::Tensor items = x.detach().to(at::kFloat).contiguous();
-  const std::int64_t rows = items.size(0), positions = rows == 0 ? 0 : items.numel() / rows;
-  if (items.numel() == 0) return;
-  const int bin = bin_of(largest_of(items));
-  if (empty_) {
-    sizes_ = items.sizes().slice(1).vec();
-    bin_ = bin;
-    high_.assign(static_cast<std::size_t>(positions), 0);
-    low_ = high_;
-    empty_ = false;
-  }
-  make_room(bin);
-  const auto* data = items.const_data_ptr<float>();
-  const std::int64_t blocks = (positions + kBlock - 1) / kBlock;
-  at::parallel_for(0, blocks, std::max<std::int64_t>(kGrain / (kBlock * rows), 1),
-                   [&](std::int64_t from, std::int64_t to) {
-                     for (std::int64_t block = from; block < to; ++block) {
-                       const std::int64_t at = block * kBlock, width = std::min(kBlock, positions - at);
-                       Block high{}, low{};
-                       add_rows({data + at, rows, positions}, width, bin_, high, low);
-                       for (std::int64_t i = 0; i < width; ++i) {
-                         high_[at + i] += high[i] * share.times / share.of;
-                         low_[at + i] += low[i] * share.times / share.of;
-                       }
-                     }
-                   });
+  if (x.numel() == 0) return;
+  if (empty_) start(x);
+  const at::Tensor items = laid_out(x.detach());
+  const std::int64_t rows = items.size(0);
   rows_ += share.weight() * static_cast<double>(rows);
+  if (share.weight() != 1.0) return add_share(items, share);
+  const auto positions = static_cast<std::int64_t>(high_.size());
+  for (std::int64_t row = 0; row < rows; row += kRecentRows)
+    add_rows(items.const_data_ptr<float>() + row * positions, std::min(kRecentRows, rows - row));
 }
 
 at::Tensor ExactSum::total() const {
-  at::Tensor sum = at::empty(sizes_, at::kDouble);
+  at::Tensor sum = at::empty_strided(sizes_, strides_, at::kDouble);
   auto* data = sum.mutable_data_ptr<double>();
-  for (std::size_t i = 0; i < high_.size(); ++i)
-    data[i] =
-        std::ldexp(std::ldexp(static_cast<double>(high_[i]), kBits) + static_cast<double>(low_[i]), kBits * (bin_ - 1));
+  for (std::size_t i = 0; i < high_.size(); ++i) {
+    const auto high = static_cast<double>(high_[i] + recent_high_[i]);
+    const auto low = static_cast<double>(low_[i] + recent_low_[i]);
+    data[i] = std::ldexp(std::ldexp(high, kBits) + low, kBits * (bin_ - 1));
+  }
   return sum;
 }
 

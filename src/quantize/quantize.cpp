@@ -155,11 +155,20 @@ class Quantizing {
 
   void insert() { model_ = insert_quantizers(model_.graph, model_.plan); }
 
+  // On all of the data, in batches of calibration's size.
+  bool corrects_fast() const {
+    return config_.bias_correction == BiasCorrection::kFast && !config_.quant.parity &&
+           stages_.reaches("correct_biases");
+  }
+
   void calibrate_quantizers() {
     QUENCH_CHECK(data_.calib, "no data to calibrate on");
     CalibrationOptions options = config_.calibration;
     options.progress = progress("calibrating");
+    if (corrects_fast()) seen_ = bias_correction_watcher(model_);
+    options.watcher = seen_.get();
     record_.calibration = calibrate(model_, *data_.calib, options);
+    if (!record_.calibration->watched) seen_.reset();
     for (const std::string& text : record_.calibration->notes) note(text);
     record_.plan = model_.plan;  // with the scales that were raised
   }
@@ -170,8 +179,10 @@ class Quantizing {
     options.workers = config_.calibration.workers;
     options.skip_broken = config_.calibration.skip_broken;
     options.batch = batch();
+    options.seen = seen_.get();
     options.progress = progress("correcting biases");
     record_.corrected = correct_biases(model_, *data_.calib, options);
+    seen_.reset();
     record_.plan = model_.plan;  // with the biases that were made
     if (!record_.corrected->changed()) note("bias correction changed nothing");
   }
@@ -250,8 +261,9 @@ class Quantizing {
   const JobConfig config_;
   const QuantizeOptions& options_;
   Stages stages_;
-  Graph original_, fused_;  // as imported; with its layers fused
-  QuantizedModel model_;    // at the current stage
+  Graph original_, fused_;              // as imported; with its layers fused
+  QuantizedModel model_;                // at the current stage
+  std::unique_ptr<FloatWatcher> seen_;  // what calibration showed to the correction of biases
   QuantizeRecord record_;
 };
 

@@ -45,8 +45,12 @@ bool comes_after(const std::string& stage, const std::string& other) {
 Stages::Stages(std::string stop_after, std::function<void(const StageRecord&)> after)
     : stop_after_(std::move(stop_after)), after_(std::move(after)) {}
 
+bool Stages::reaches(const std::string& name) const {
+  return !ended_ && (stop_after_.empty() || !comes_after(name, stop_after_));
+}
+
 void Stages::run(const std::string& name, const std::function<void()>& body) {
-  ended_ = ended_ || (!stop_after_.empty() && comes_after(name, stop_after_));
+  ended_ = !reaches(name);
   if (ended_) return;
   reset_peak();
   const auto start = std::chrono::steady_clock::now();

@@ -21,7 +21,8 @@ class Stages {
 
   // Does nothing if the stage comes after the last one. Errors pass through unchanged.
   void run(const std::string& name, const std::function<void()>& body);
-  bool ended() const { return ended_; }  // whether a stage was left out
+  bool reaches(const std::string& name) const;  // whether run() would do something
+  bool ended() const { return ended_; }         // whether a stage was left out
   const std::vector<StageRecord>& records() const { return records_; }
 
  private:

@@ -8,8 +8,10 @@
 
 #include "convert/quantized.h"
 #include "core/output_folder.h"
+#include "deploy/onnx/lowest_opset.h"
 #include "passes/rewrite.h"
 #include "quench/error.h"
+#include "quench/export.h"
 #include "quench/import.h"
 #include "quench/pass.h"
 #include "quench/verify.h"
@@ -141,13 +143,15 @@ DeployedModel read_deployed(const std::string& path, bool rounds_biases) {
   return model;
 }
 
-Graph tapped(const DeployedModel& model) {
+void write_tapped(const DeployedModel& model, const std::string& path) {
   Graph graph(model.file);
   for (const Tap& tap : model.taps) {
     Value& codes = graph.value(tap.codes);
     if (!codes.is_graph_output()) graph.add_output(codes);
   }
-  return graph;
+  ExportOptions options;
+  options.opset = lowest_opset(graph, model.opset, 0);
+  export_onnx(graph, path, options);
 }
 
 Graph without_fused_rounding(const Graph& simulated) {

@@ -24,8 +24,8 @@ struct DeployedModel {
 // `rounds_biases`: the simulation has the biases of a runtime that puts them into int32 by itself.
 DeployedModel read_deployed(const std::string& path, bool rounds_biases);
 
-// The file's graph with the codes of every tap among its outputs.
-Graph tapped(const DeployedModel& model);
+// Writes the file's graph with the codes of every tap among its outputs.
+void write_tapped(const DeployedModel& model, const std::string& path);
 
 // The simulation of a runtime that computes Conv + Add in one kernel: only the clipping of the
 // quantizer between the two is left (OpenVINO, measured: it does not round there).

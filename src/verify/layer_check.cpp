@@ -2,9 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "deploy/onnx/lowest_opset.h"
 #include "quench/error.h"
-#include "quench/export.h"
 #include "quench/rt_value.h"
 #include "quench/verify.h"
 #include "verify/code_differences.h"
@@ -20,10 +18,7 @@ LayerCheck::LayerCheck(const DeployedModel& model, Requantize rule, const std::s
   QUENCH_CHECK(!model_.taps.empty(), "no activation of '", model_.path, "' is quantized: omit --layers");
   QUENCH_CHECK(model_.untapped.empty(), "the codes of '", model_.untapped[0],
                "' cannot be read from outside, so what follows cannot be recomputed: omit --layers");
-  const Graph graph = tapped(model_);
-  ExportOptions options;
-  options.opset = lowest_opset(graph, model_.opset, 0);
-  export_onnx(graph, file_, options);
+  write_tapped(model_, file_);
 }
 
 std::vector<TensorResult> LayerCheck::tensors() const {

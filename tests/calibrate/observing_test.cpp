@@ -17,7 +17,7 @@ TEST(Observing, ALoopOfOnesOwnFindsTheSame) {
   set_state(graph, Role::kActivation, {.observe = true});
   Executor executor(graph);
   observing.attach(executor);
-  FloatRun network(fast, fast_observing, "cpu");
+  FloatRun network(fast, watches_of(fast_observing), "cpu");
   for (int i = 0; i < 3; ++i) {
     const at::Tensor x = whole({2 + i, 3, 8, 8}, i, 6);
     executor.run({RtValue(x)});

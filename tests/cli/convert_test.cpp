@@ -113,6 +113,8 @@ TEST(CompareCommand, JudgesByTheBound) {
   EXPECT_EQ(beyond.json().at("passed"), false);
   EXPECT_GT(beyond.json().at("values").size(), 3U);
   EXPECT_EQ(quench_run({"compare", demo_model(), file, "--data", demo_data(0, 8)}).code, 0) << "no bound, no verdict";
+  expect_refused(quench_run({"compare", file, demo_model(), "--data", demo_data(0, 8), "--runtime", "onnxruntime"}),
+                 "it is not a deployed Q/DQ model");
 }
 
 }  // namespace

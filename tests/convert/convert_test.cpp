@@ -35,6 +35,19 @@ TEST(Convert, ANetworkBecomesOperatorsOnCodes) {
   EXPECT_TRUE(quantizers_of(int8.graph).empty());
 }
 
+TEST(Convert, RunsInTheEngine) {
+  QuantizedModel int8 = convert(calibrated_small("onnxruntime"));
+  for (const std::int64_t batch : {2, 5}) {
+    const at::Tensor x = whole({batch, 3, 8, 8}, batch, 9);
+    EXPECT_TRUE(at::equal(int8.run({RtValue(x)})[0].tensor(), run_graph(int8.graph, x)));
+  }
+  const at::Tensor x = whole({2, 3, 8, 8}, 1, 9), before = int8.run({RtValue(x)})[0].tensor();
+  QuantizedModel other = int8;  // has a run of its own
+  EXPECT_TRUE(at::equal(other.run({RtValue(x)})[0].tensor(), before));
+  QuantizedModel calibrated = calibrated_small("onnxruntime");
+  EXPECT_TRUE(at::equal(calibrated.run({RtValue(x)})[0].tensor(), run_graph(calibrated.graph, x)));
+}
+
 TEST(Convert, ComputesWhatItsSimulationDoes) {
   const at::Tensor x = whole({8, 3, 8, 8}, 5, 9);
   for (const char* platform :

@@ -33,6 +33,10 @@ const std::vector<Geometry>& geometries() {
       {"groups", {2, 12, 8, 8}, {18, 4, 3, 3}, {1, 1, 1, 1}, {1, 1}, 3},
       {"depthwise", {2, 80, 9, 12}, {80, 1, 3, 3}, {1, 1, 1, 1}, {1, 1}, 80},
       {"depthwise in strides of 2", {2, 32, 9, 12}, {32, 1, 3, 3}, {1, 1, 1, 1}, {2, 2}, 32},
+      {"depthwise, 32 channels", {2, 32, 7, 11}, {32, 1, 3, 3}, {1, 1, 1, 1}, {1, 1}, 32},
+      {"depthwise, 96 channels", {1, 96, 8, 10}, {96, 1, 3, 3}, {1, 1, 1, 1}, {2, 2}, 96},
+      {"depthwise, 144 channels and no pads", {1, 144, 6, 7}, {144, 1, 3, 3}, {0, 0, 0, 0}, {1, 1}, 144},
+      {"depthwise, one pixel", {2, 5, 3, 3}, {5, 1, 3, 3}, {0, 0, 0, 0}, {2, 2}, 5},
       {"depthwise with uneven pads", {1, 200, 6, 5}, {200, 1, 3, 3}, {0, 1, 2, 0}, {2, 2}, 200},
       {"depthwise 5x5", {1, 24, 9, 9}, {24, 1, 5, 5}, {2, 2, 2, 2}, {1, 1}, 24},
       {"depthwise, doubled", {1, 8, 9, 9}, {16, 1, 3, 3}, {1, 1, 1, 1}, {1, 1}, 8},
@@ -142,6 +146,50 @@ TEST(EngineInteger, GemmAndMatMulGiveThePlainCodes) {
   layer.params(y);
   layer.node("quench.QMatMul", {{"requantize", std::string("mlas")}});
   expect_equal_codes(layer, "MatMul");
+}
+
+TEST(EngineInteger, MatMulOfTwoActivationsGivesThePlainCodes) {
+  at::manual_seed(31);
+  const QType u8 = type_of("uint8 affine tensor", 0.02F, 130), s8 = type_of("int8 affine tensor", 0.03F, -7);
+  for (const char* rule : {"mlas", "affine", "away", "tflite", "half_up", "float"})
+    for (const QType& a : {u8, s8})
+      for (const QType& b : {u8, s8})
+        for (const Ints& leading : {Ints{}, Ints{3}, Ints{2, 4}}) {
+          Ints left = leading, right = leading;
+          left.insert(left.end(), {5, 70});
+          right.insert(right.end(), {70, 33});
+          const QType y = type_of("uint8 affine tensor", 0.9F, 120);
+          OneLayer layer;
+          layer.operand(random_codes(left, a.scheme), a);
+          layer.operand(random_codes(right, b.scheme), b);
+          layer.params(y);
+          layer.node("quench.QMatMul", {{"requantize", std::string(rule)}});
+          expect_equal_codes(layer, std::string("MatMul of two, ") + rule);
+        }
+}
+
+TEST(EngineInteger, AveragePoolGivesThePlainCodes) {
+  at::manual_seed(32);
+  const QType u8 = type_of("uint8 affine tensor", 0.021F, 13), s8 = type_of("int8 affine tensor", 0.021F, -9);
+  const QType y = type_of("uint8 affine tensor", 0.012F, 118);
+  struct Window {
+    Ints kernel, strides, pads;
+  };
+  for (const char* rule : {"mlas", "mlas_plain", "affine", "away", "half_up", "float"})
+    for (const QType& x : {u8, s8})
+      for (const std::int64_t counts_pads : {0, 1})
+        for (const Window& window : {Window{{3, 3}, {1, 1}, {1, 1, 1, 1}}, Window{{2, 3}, {2, 3}, {0, 1, 1, 0}},
+                                     Window{{5, 4}, {1, 2}, {0, 0, 0, 0}}}) {
+          OneLayer pool;
+          pool.operand(random_codes({3, 37, 9, 8}, x.scheme), x);
+          pool.params(y);
+          pool.node("quench.QAveragePool", {{"requantize", std::string(rule)},
+                                            {"kernel_shape", window.kernel},
+                                            {"strides", window.strides},
+                                            {"pads", window.pads},
+                                            {"count_include_pad", counts_pads}});
+          expect_equal_codes(pool, std::string("AveragePool, ") + rule);
+        }
 }
 
 TEST(EngineInteger, PairsGiveThePlainCodesUnderEveryRule) {

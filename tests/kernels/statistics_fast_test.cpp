@@ -41,6 +41,9 @@ std::vector<LayoutCase> cases() {
   all.push_back({"wide rows", at::randn({500, 700}), QScheme::parse("int8 channel:1")});
   all.push_back({"three channels last", at::randn({2, 3, 90, 91}).contiguous(at::MemoryFormat::ChannelsLast),
                  QScheme::parse("int8 channel:1")});
+  all.push_back({"half zeros", at::randn({300007}).relu(), QScheme()});
+  all.push_back({"zeros", at::zeros({300007}), QScheme()});
+  all.push_back({"odd pieces with zeros", at::randn({300, 3, 27, 19}).relu(), QScheme::parse("int8 channel:1")});
   all.push_back({"long channels", at::randn({3, 70001}), QScheme::parse("int8 channel:0")});
   return all;
 }
@@ -51,7 +54,9 @@ TEST(FastStatistics, GiveTheSameBitsEverywhere) {
       at::Tensor min, max, sum, squares, absolute;
       min_max(one.x, one.scheme, min, max);
       moments(one.x, one.scheme, sum, squares, absolute);
-      return {min, max, sum, squares, absolute, histogram(one.x, {one.scheme, min, max, 512, false})};
+      const at::Tensor counts = histogram(one.x, {one.scheme, min, max, 512, false});
+      EXPECT_TRUE(at::equal(counts, histogram_ref(one.x, {one.scheme, min, max, 512, false}))) << one.name;
+      return {min, max, sum, squares, absolute, counts};
     });
 }
 

@@ -9,6 +9,7 @@
 #include "quench/op.h"
 #include "quench/prepare.h"
 #include "quench/ptq.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -261,6 +262,46 @@ TEST(BiasCorrection, AnyOrderGivesTheSameBits) {
           EXPECT_TRUE(at::equal(tensor, wanted.at(name))) << platform << " " << name_of(kind) << " " << name;
       }
     }
+}
+
+// The watcher that calibration shows the data to, against a pass of its own. 37 images: the last slice is padded.
+TEST(BiasCorrection, WhatCalibrationShowsGivesTheSameBits) {
+  const TensorData data(varied_images());
+  for (const char* platform : {"onnxruntime", "tensorrt_qdq"}) {
+    const auto corrected = [&](bool shared) {
+      QuantizedModel model = prepare_by_platform(mixed_network(), platform, {});
+      const auto watcher = bias_correction_watcher(model);
+      CalibrationOptions calibration;
+      calibration.watcher = shared ? watcher.get() : nullptr;
+      EXPECT_EQ(calibrate(model, data, calibration).watched, shared) << platform;
+      BiasCorrectionOptions options;
+      options.seen = shared ? watcher.get() : nullptr;
+      const BiasCorrectionRecord record = correct_biases(model, data, options);
+      EXPECT_EQ(record.images, 37);
+      EXPECT_TRUE(record.changed());
+      return constants_of(model.graph);
+    };
+    const std::map<std::string, at::Tensor> wanted = corrected(false);
+    for (const auto& [name, tensor] : corrected(true))
+      EXPECT_TRUE(at::equal(tensor, wanted.at(name))) << platform << " " << name;
+  }
+}
+
+TEST(BiasCorrection, AWatcherIsShownAllOrNothing) {
+  struct Never : FloatWatcher {
+    std::vector<std::string> values() const override { return {"x"}; }
+    void begin_batch(std::int64_t, std::int64_t) override { FAIL(); }
+    void see(const std::string&, const at::Tensor&) override { FAIL(); }
+  } never;
+  const TensorData data(varied_images());
+  QuantizedModel model = prepare_by_platform(mixed_network(), "onnxruntime", {});
+  CalibrationOptions some;
+  some.watcher = &never;
+  some.batches = 1;
+  EXPECT_FALSE(calibrate(model, data, some).watched);
+  BiasCorrectionOptions options;
+  options.seen = &never;
+  EXPECT_ERROR(correct_biases(model, data, options), "no bias_correction_watcher");
 }
 
 // Issue 14: "8 biases but 2 scales of the weights" (the places in a group of a ConvTranspose), and one bias for all

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "engine/integer/product.h"
+#include "engine/simd/look_up.h"
 #include "kernels/parallel.h"
 #include "quant/integer_ops.h"
 
@@ -47,14 +48,13 @@ class ConcatStep : public Task {
     in_parallel(pixels_, 256, [&](std::int64_t first, std::int64_t last) {
       std::int64_t before = 0;
       for (const Operand& one : operands_) {
-        for (std::int64_t p = first; p < last; ++p) {
-          const auto* from = frame.as<const std::uint8_t>(one.slot) + p * one.channels;
-          auto* to = frame.as<std::uint8_t>(y_) + p * channels_ + before;
-          if (one.copies) {
-            std::memcpy(to, from, static_cast<std::size_t>(one.channels));
-          } else {
-            for (std::int64_t c = 0; c < one.channels; ++c) to[c] = one.table[from[c]];
-          }
+        const auto* from = frame.as<const std::uint8_t>(one.slot) + first * one.channels;
+        auto* to = frame.as<std::uint8_t>(y_) + first * channels_ + before;
+        if (one.copies) {
+          for (std::int64_t p = 0; p < last - first; ++p)
+            std::memcpy(to + p * channels_, from + p * one.channels, static_cast<std::size_t>(one.channels));
+        } else {
+          look_up(one.table.data(), {last - first, one.channels, one.channels, channels_}, from, to);
         }
         before += one.channels;
       }

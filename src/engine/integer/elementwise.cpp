@@ -6,6 +6,7 @@
 
 #include "engine/integer/product.h"
 #include "engine/simd/byte_loops.h"
+#include "engine/simd/look_up.h"
 #include "kernels/parallel.h"
 #include "ops/integer_layer.h"
 
@@ -116,7 +117,7 @@ class TableStep : public Task {
     const auto* x = frame.as<const std::uint8_t>(x_);
     auto* y = frame.as<std::uint8_t>(y_);
     in_parallel(count_, kGrain, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = first; i < last; ++i) y[i] = table_[x[i]];
+      look_up(table_, {1, last - first, 0, 0}, x + first, y + first);
     });
   }
 

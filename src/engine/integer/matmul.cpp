@@ -1,6 +1,7 @@
-// quench.QGemm and quench.QMatMul with constant weights, by oneDNN.
+// quench.QGemm and quench.QMatMul by oneDNN, with constant weights (two activations: matmul_pair.h).
 #include <ATen/ATen.h>
 
+#include "engine/integer/matmul_pair.h"
 #include "engine/integer/product.h"
 
 namespace quench {
@@ -55,8 +56,8 @@ bool build_gemm(Builder& builder, const Node& node) {
 bool build_matmul(Builder& builder, const Node& node) {
   const IntegerForm form = integer_form(node);
   const Value& weight = *node.input(form.slots[1]);
-  return weight.is_constant() && weight.tensor().dim() == 2 && node.input(0)->rank() >= 2 &&
-         add_product(builder, node, form, 1);
+  if (!weight.is_constant()) return build_matmul_pair(builder, node, form);
+  return weight.tensor().dim() == 2 && node.input(0)->rank() >= 2 && add_product(builder, node, form, 1);
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ const ByteLoops& byte_loops();
 bool has_byte_loops();
 
 // For 3x3 weights [channels, 3, 3]: 64 channels at a time, for each column of the kernel its three rows and a zero
-// beside each other. `packed` has packed_depthwise_bytes(channels).
+// beside each other; 32 and fewer that are left over twice. `packed` has packed_depthwise_bytes(channels).
 std::int64_t packed_depthwise_bytes(std::int64_t channels);
 void pack_depthwise(std::int64_t channels, const std::int8_t* weights, std::int8_t* packed);
 // bias and multiplier must be readable to the next multiple of 64 channels.

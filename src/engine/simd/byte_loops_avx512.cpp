@@ -9,6 +9,8 @@ namespace {
 __mmask16 tail16(std::int64_t left) {
   return left >= 16 ? static_cast<__mmask16>(0xFFFF) : static_cast<__mmask16>((1U << left) - 1U);
 }
+constexpr std::int64_t kPairedChannels = 32;  // so few of the last block: two pixels share a register
+
 __mmask64 tail64(std::int64_t left) { return left >= 64 ? ~__mmask64{0} : (__mmask64{1} << left) - 1; }
 
 // What a result is clamped to before it is rounded: in steps, without the zero point or with it.
@@ -158,6 +160,20 @@ struct Block {
   __mmask64 mask;
   __m512i flip, padding;  // signed codes become unsigned ones by their top bit
 
+  __attribute__((always_inline)) __m256i half(int k, std::int64_t x) const {
+    if (!row.rows[k] || x < 0 || x >= row.input_width) return _mm512_castsi512_si256(padding);
+    const __m256i codes =
+        _mm256_maskz_loadu_epi8(static_cast<__mmask32>(mask), row.rows[k] + x * row.channels + channel);
+    return _mm256_xor_si256(codes, _mm512_castsi512_si256(flip));
+  }
+
+  // At most 32 channels of two pixels, `apart` from each other.
+  __attribute__((always_inline)) Column pair(std::int64_t x, std::int64_t apart) const {
+    __m512i rows[3];
+    for (int k = 0; k < 3; ++k) rows[k] = _mm512_inserti64x4(_mm512_castsi256_si512(half(k, x)), half(k, x + apart), 1);
+    return interleave(rows[0], rows[1], rows[2]);
+  }
+
   __attribute__((always_inline)) Column column(std::int64_t x) const {
     __m512i rows[3];
     for (int k = 0; k < 3; ++k) {
@@ -239,14 +255,57 @@ void depthwise_block(const Block& block, const ClampedPack& result, std::uint8_t
   }
 }
 
-void depthwise(const DepthwiseRow& row, std::uint8_t* codes) {
+// The same with the results of two neighbouring pixels in one register.
+template <bool zero_first, int stride>
+void depthwise_pairs(const Block& block, const ClampedPack& result, std::uint8_t* codes) {
+  const DepthwiseRow& row = block.row;
+  const auto* w = reinterpret_cast<const __m512i*>(row.weights + block.channel * 12);
+  const auto twice = [](__m512i values) { return _mm512_inserti64x4(values, _mm512_castsi512_si256(values), 1); };
+  __m512 multiplier[4];
+  __m512i bias[4];
+  for (int p = 0; p < 4; ++p) {
+    multiplier[p] = _mm512_castsi512_ps(twice(_mm512_castps_si512(permuted(row.result.multiplier + block.channel, p))));
+    bias[p] = twice(permuted(row.result.bias + block.channel, p));
+  }
+  const auto mask = static_cast<__mmask32>(block.mask);
+  std::int64_t x = -row.left;
+  Column a = block.pair(x, stride);
+  for (std::int64_t o = 0; o < row.output_width; o += 2, x += 2 * stride) {
+    const Column b = block.pair(x + 1, stride), c = block.pair(x + 2, stride);
+    __m512i code[4];
+    for (int p = 0; p < 4; ++p) {
+      __m512i sum = _mm512_dpbusd_epi32(bias[p], a.part[p], w[p]);
+      sum = _mm512_dpbusd_epi32(sum, b.part[p], w[4 + p]);
+      sum = _mm512_dpbusd_epi32(sum, c.part[p], w[8 + p]);
+      code[p] = result.code<zero_first>(sum, multiplier[p]);
+    }
+    const __m512i both = result.pack(code);
+    std::uint8_t* to = codes + o * row.channels + block.channel;
+    _mm256_mask_storeu_epi8(to, mask, _mm512_castsi512_si256(both));
+    if (o + 1 < row.output_width) _mm256_mask_storeu_epi8(to + row.channels, mask, _mm512_extracti64x4_epi64(both, 1));
+    a = stride == 1 ? c : block.pair(x + 4, stride);
+  }
+}
+
+template <bool zero_first, int stride>
+void depthwise_channels(const DepthwiseRow& row, std::uint8_t* codes) {
   const ClampedPack result(row.result);
   const __m512i flip = _mm512_set1_epi8(row.is_signed ? static_cast<char>(0x80) : 0);
   const __m512i padding = _mm512_xor_si512(_mm512_set1_epi8(static_cast<char>(row.padding)), flip);
-  const auto run = row.result.zero_first ? (row.stride == 1 ? depthwise_block<true, 1> : depthwise_block<true, 2>)
-                                         : (row.stride == 1 ? depthwise_block<false, 1> : depthwise_block<false, 2>);
-  for (std::int64_t c = 0; c < row.channels; c += 64)
-    run({row, c, tail64(row.channels - c), flip, padding}, result, codes);
+  for (std::int64_t c = 0; c < row.channels; c += 64) {
+    const Block block{row, c, tail64(row.channels - c), flip, padding};
+    if (row.channels - c <= kPairedChannels)
+      depthwise_pairs<zero_first, stride>(block, result, codes);
+    else
+      depthwise_block<zero_first, stride>(block, result, codes);
+  }
+}
+
+void depthwise(const DepthwiseRow& row, std::uint8_t* codes) {
+  const auto run = row.result.zero_first
+                       ? (row.stride == 1 ? depthwise_channels<true, 1> : depthwise_channels<true, 2>)
+                       : (row.stride == 1 ? depthwise_channels<false, 1> : depthwise_channels<false, 2>);
+  run(row, codes);
 }
 
 }  // namespace
@@ -264,9 +323,13 @@ void pack_depthwise(std::int64_t channels, const std::int8_t* weights, std::int8
   for (std::int64_t c = 0; c < channels; ++c) {
     // Where unpacking puts channel c: lane, part, and place in the part's lane.
     const std::int64_t block = c / 64, within = c % 64, lane = within / 16, part = within % 16 / 4, place = within % 4;
+    const bool paired = channels - block * 64 <= kPairedChannels;
     for (std::int64_t kx = 0; kx < 3; ++kx)
-      for (std::int64_t ky = 0; ky < 3; ++ky)
-        packed[block * 768 + (kx * 4 + part) * 64 + lane * 16 + place * 4 + ky] = weights[c * 9 + ky * 3 + kx];
+      for (std::int64_t ky = 0; ky < 3; ++ky) {
+        std::int8_t* to = packed + block * 768 + (kx * 4 + part) * 64 + lane * 16 + place * 4 + ky;
+        to[0] = weights[c * 9 + ky * 3 + kx];
+        if (paired) to[32] = to[0];  // two lanes on: the other pixel
+      }
   }
 }
 

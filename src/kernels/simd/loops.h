@@ -4,6 +4,7 @@
 
 #include "kernels/simd/loops_affine.h"
 #include "kernels/simd/loops_count.h"
+#include "kernels/simd/loops_cut.h"
 #include "kernels/simd/loops_learned.h"
 #include "kernels/simd/loops_range.h"
 #include "kernels/simd/loops_search.h"
@@ -33,7 +34,9 @@ const SimdLoops QUENCH_SIMD_TABLE = {
                    .count = count,
                    .error = error,
                    .step_error = step_error,
-                   .edge_sum = edge_sum},
+                   .edge_sum = edge_sum,
+                   .largest_magnitude = largest_magnitude,
+                   .add_cut = add_cut},
 };
 
 }  // namespace quench

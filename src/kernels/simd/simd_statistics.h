@@ -10,9 +10,8 @@
 
 namespace quench {
 
-// Histograms of elements with even and with odd places lie interleaved, so that equal neighbours (zeros) do not
-// wait for each other. More copies, or wider counters, would crowd the nearest cache, which the two threads of a
-// core share.
+// Elements with even and with odd places have histograms of their own, so that equal neighbours do not wait for each
+// other. More copies, or wider counters, would crowd the nearest cache, which the two threads of a core share.
 constexpr int kCountCopies = 2;
 constexpr std::int64_t kMostCounted = kCountCopies * 65535;  // elements that cannot overflow a counter
 
@@ -32,6 +31,17 @@ struct EdgeSum {
   double power;  // p + 1
 };
 
+// Rows of `width` neighbouring numbers.
+struct CutRows {
+  std::int64_t count, stride, width;
+};
+
+// A number is cut into a multiple of `high`, and the rest into a multiple of `low`, both towards zero. The units are
+// powers of two; the first multiple is below 2^25, and so then is the second.
+struct CutUnits {
+  float high, per_high, per_low;  // per: 1 / unit
+};
+
 struct StatisticsLoops {
   // Consecutive runs of `length` elements: one result each. A NaN makes both NaN.
   void (*min_max_runs)(const float* x, std::int64_t runs, std::int64_t length, float* min, float* max);
@@ -41,13 +51,16 @@ struct StatisticsLoops {
   void (*moment_runs)(const float* x, std::int64_t runs, std::int64_t length, double* sums);
   // Those of column k at sums[k], sums[width + k], sums[2 width + k]; zeros on entry.
   void (*moment_rows)(const float* x, std::int64_t rows, std::int64_t width, double* sums);
-  // counts[bin * kCountCopies + copy]; the bin after the last takes what lies outside. At most kMostCounted
+  // The copies lie behind each other; in each the bin after the last takes what lies outside. At most kMostCounted
   // elements, an odd number counting one more, until the counts are zero again.
   void (*count)(const float* x, std::int64_t length, const Bins& bins, bool absolute, std::uint16_t* counts);
   // The sum of |q(x) - x|^power.
   double (*error)(const float* x, std::int64_t length, const Affine& affine, double power);
   double (*step_error)(const float* x, std::int64_t length, const StepErrors& by);
   double (*edge_sum)(const EdgeSum& of);
+  float (*largest_magnitude)(const float* x, const CutRows& rows);  // infinite or NaN if a number is
+  // Adds the multiples, column by column.
+  void (*add_cut)(const float* x, const CutRows& rows, const CutUnits& units, std::int32_t* high, std::int32_t* low);
 };
 
 }  // namespace quench

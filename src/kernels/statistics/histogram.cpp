@@ -36,7 +36,7 @@ class Counters {
     counted_ = 0;
     static_assert(kCountCopies == 2);
     const std::uint16_t* counts = counts_.data();
-    for (int bin = 0; bin < bins_; ++bin) row[bin] += counts[2 * bin] + counts[2 * bin + 1];
+    for (int bin = 0; bin < bins_; ++bin) row[bin] += counts[bin] + counts[bins_ + 1 + bin];
     std::fill(counts_.begin(), counts_.end(), std::uint16_t{0});
   }
 
