@@ -5,8 +5,6 @@
 #include <ATen/ATen.h>
 #include <torch/optim/adam.h>
 
-#include <cstdio>
-
 #include "quench/calibrate.h"
 #include "quench/import.h"
 #include "quench/prepare.h"
@@ -49,7 +47,6 @@ void learn(UnitWork& work, UnitRecord& record) {
     adam.zero_grad();
     loss.backward();
     adam.step();
-    work.progress(step + 1, steps);
   }
   const at::NoGradGuard no_grad;
   for (const SoftWeight& weight : weights) work.commit(*weight.quantizer->input(0), weight.hard());
@@ -74,8 +71,8 @@ int main(int argc, char** argv) {
   const at::Tensor wanted = output(without_quantizers(model.graph)), nearest = output(model.graph);
   for (const UnitRecord& unit : reconstruct(model, *data, {.method = "own"}).units)
     std::printf("%-20s error %.5f, learned %.5f\n", unit.name.c_str(), unit.error_before, unit.error_after);
-  const double before = (nearest - wanted).square().mean().item<double>();
-  const double after = (output(model.graph) - wanted).square().mean().item<double>();
+  const double before = (nearest - wanted).square().mean().item<double>(),
+               after = (output(model.graph) - wanted).square().mean().item<double>();
   std::printf("the network's output: error %.5f, learned %.5f\n", before, after);
   return after < 0.7 * before ? 0 : 3;
 }
