@@ -21,7 +21,7 @@ using namespace quench;
 
 namespace {
 
-constexpr std::int64_t kBatch = 32, kChannels = 64, kSize = 56, kSteps = 10;
+constexpr std::int64_t kBatch = 32, kChannels = 64, kSize = 56, kSteps = 20;
 int rounds = 7;
 std::vector<double> float_times, method_times;  // of the turns, in milliseconds per step
 

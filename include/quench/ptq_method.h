@@ -65,8 +65,9 @@ struct PtqMethod {
   static constexpr const char* kKind = "reconstruction method";
   // Learns on the unit. Fills in what it knows of the record: iterations, note.
   void (*learn)(UnitWork& work, UnitRecord& record) = nullptr;
-  std::vector<OptionInfo> options = {};  // beside those that every method has
-  const char* pattern = "block";         // the units that it wants by default
+  std::vector<OptionInfo> options = {};             // beside those that every method has
+  const char* pattern = "block";                    // the units that it wants by default
+  void (*check)(const Options& options) = nullptr;  // throws for values of its options that make no sense
 };
 using PtqMethodRegistry = Registry<PtqMethod>;
 

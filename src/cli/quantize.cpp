@@ -186,7 +186,9 @@ Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDa
     bars.show(what, done, total);
   };
   if (!job.config.method.name.empty() && !job.dry_run) {
-    if (!job.resume) std::filesystem::remove_all(job.checkpoint());
+    if (!job.resume && std::filesystem::remove_all(job.checkpoint()) > 1 && !common.silent())
+      std::cerr
+          << "starting afresh: finished units of an interrupted run were discarded (--resume goes on from them)\n";
     options.checkpoint = job.checkpoint();
     options.unit_done = [&](const UnitRecord& unit, std::size_t index, std::size_t count) {
       if (!common.silent()) bars.clear_line();
@@ -203,6 +205,7 @@ Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDa
 void print_summary(const QuantizeJob& job, const QuantizeRecord& record, const std::optional<Deployment>& files) {
   std::cout << summary_text(record) << "written     " << job.model_file() << "\n            "
             << (record.plan ? "plan.yaml, record.json" : "record.json") << " and report.txt beside it\n";
+  if (record.reconstructed) std::cout << "\n" << units_table(*record.reconstructed);
   if (files) std::cout << deployment_text(*files, job.deploy_folder());
 }
 

@@ -228,8 +228,10 @@ bool QuantizeJob::deploy_configured() const {
 QuantizeJob job_of(const QuantizeArguments& arguments) {
   QuantizeJob job;
   QuantArguments quant = arguments.quant;
-  if (!arguments.method.empty() && quant.config.empty())
-    quant.set.insert(quant.set.begin(), "method.name=" + arguments.method);
+  // Before the user's own settings, which may be of this method's options. Other layouts have no such key.
+  const bool is_own_layout = quant.config.empty() || read_config(quant.config).layout == "quench";
+  if (!arguments.method.empty() && is_own_layout)
+    quant.set.insert(quant.set.begin(), concat("method={name: ", arguments.method, "}"));
   job.config = job_of(quant);
   job.import = arguments.import;
   if (job.import.inputs.empty())

@@ -13,7 +13,7 @@ void fill(std::optional<T>& setting, T value) {
 void fill_in(QuantSettings& settings, Granularity granularity) {
   fill(settings.granularity, granularity);
   fill(settings.symmetric, false);
-  fill(settings.is_signed, false);
+  fill(settings.is_signed, *settings.symmetric);  // affine codes begin at 0
   if (!settings.observer) {
     settings.observer = "mse";
     settings.observer_options = Options{{"p", 2.4}};  // as published for few bits (MQBench)

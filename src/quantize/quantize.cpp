@@ -191,6 +191,7 @@ class Quantizing {
     ReconstructOptions options;
     options.method = config_.method.name;
     options.options = config_.method.options;
+    if (config_.quant.parity && options.options.has("early_stop")) options.options.set("early_stop", 0.0);
     options.seed = config_.seed;
     options.device = config_.calibration.device;
     options.workers = config_.calibration.workers;
@@ -204,6 +205,7 @@ class Quantizing {
     record_.reconstructed = reconstruct(model_, *data_.calib, options);
     for (const UnitRecord& unit : record_.reconstructed->units)
       if (!unit.note.empty()) note(unit.note);
+    for (const std::string& text : record_.reconstructed->notes) note(text);
   }
 
   // With the model as imported: what was done to it on the way counts too.

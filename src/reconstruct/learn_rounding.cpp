@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "kernels/affine/learned.h"
 #include "kernels/replay.h"
 #include "quench/error.h"
+#include "quench/op.h"
 #include "reconstruct/adam.h"
 #include "reconstruct/method_options.h"
 #include "reconstruct/rounding.h"
@@ -58,22 +60,28 @@ at::Tensor mixed(const at::Tensor& quantized, const at::Tensor& plain, double pr
   return qdrop_forward(plain - quantized, {scale, zero, scheme}, prob, key).add_(quantized);
 }
 
-// Channels are the second axis of images and rows, the last of sequences.
-std::int64_t channels_of(const at::Tensor& y) {
+// Channels are the last axis of sequences, the second of all else.
+double channels_of(const UnitWork& work, const at::Tensor& y) {
   if (y.dim() < 2) return 1;
-  return y.dim() == 3 ? y.size(2) : y.size(1);
+  const Node* layer = work.weights().empty() ? nullptr : work.weights().back()->output().uses().front().node;
+  const bool is_sequence = y.dim() == 3 && layer && entry_of(*layer).traits.channel_axis != 1;
+  const bool is_product = y.dim() == 3 && layer && (layer->op() == "MatMul" || layer->op() == "Gemm");
+  return static_cast<double>(y.size(is_sequence || is_product ? 2 : 1));
 }
 
-// The loss is the mean over items and positions of the sum over channels of the squared error.
-double loss_factor(const at::Tensor& y) { return static_cast<double>(channels_of(y)) / static_cast<double>(y.numel()); }
-
-// What the squared error is divided by, so that the regulariser weighs the same in every unit: the mean energy of a
-// position of the float output.
+// What the squared error is divided by, so that the regulariser weighs the same in every unit: the mean energy of an
+// element of the float output.
 double energy_of(const UnitWork& work) {
   const at::Tensor rows = at::arange(std::min<std::int64_t>(work.items(), 256), at::kLong);
-  const at::Tensor wanted = work.target(rows.to(at::Device(work.device())));
-  const double energy = wanted.square().sum(at::kDouble).item<double>() * loss_factor(wanted);
+  const double energy = work.target(rows.to(at::Device(work.device()))).square().mean().item<double>();
   return energy > 0 ? energy : 1.0;
+}
+
+// A mask with infinities, and what is the same for all items, is the same in both networks.
+bool is_mixable(const Unit& unit, const std::string& input, const at::Tensor& value) {
+  const std::vector<std::string>& shared = unit.shared_inputs;
+  return std::find(shared.begin(), shared.end(), input) == shared.end() && value.scalar_type() == at::kFloat &&
+         value.isfinite().all().item<bool>();
 }
 
 // What changes from step to step, where the step finds it: on the device, so that a captured step sees it change.
@@ -115,7 +123,8 @@ class Loop {
       : work_(work),
         settings_(work.options()),
         scales_(work.activations(), settings_.prob, learn_scales),
-        knobs_(settings_, work) {
+        knobs_(settings_, work),
+        channels_(channels_of(work, work.target(knobs_.rows()))) {
     Tensors alphas;
     for (const Node* node : work.weights()) {
       roundings_.emplace_back(*node, work.device());
@@ -129,7 +138,9 @@ class Loop {
       }
       shifting_ = std::make_unique<Adam>(biases_);
     }
-    if (settings_.relative) factor_ = 1.0 / energy_of(work);
+    if (settings_.relative) factor_ = 1.0 / (energy_of(work) * channels_);
+    for (const auto& [name, value] : work.quantized_inputs(knobs_.rows()))
+      if (is_mixable(work.unit(), name, value.tensor())) mixed_.insert(name);
   }
 
   void run(UnitRecord& record) {
@@ -151,12 +162,13 @@ class Loop {
     captured_ = work_.stays_on_device();
     if (captured_) work_.count_by(knobs_.counter());
     Replay replay(captured_ ? work_.device() : "cpu", [this] { step(); });
-    for (std::int64_t& now = record.iterations; now < settings_.iterations; ++now) {
-      now_ = now;
-      knobs_.turn(now);
+    bool open = true;
+    for (record.iterations = 0; open && record.iterations < settings_.iterations; ++record.iterations) {
+      now_ = record.iterations;
+      knobs_.turn(now_);
       replay.run();
-      if ((now + 1) % kShowEvery == 0) work_.progress(now + 1, settings_.iterations);
-      if (has_converged(now)) break;
+      if ((now_ + 1) % kShowEvery == 0) work_.progress(now_ + 1, settings_.iterations);
+      open = !has_converged(now_);
     }
   }
 
@@ -165,7 +177,7 @@ class Loop {
     const at::Tensor y = work_.run(inputs(), number());
     const at::Tensor wanted = work_.target(knobs_.rows());
     // The gradient of the loss, without recording it.
-    y.backward((y.detach() - wanted).mul_(2 * factor_ * loss_factor(wanted)));
+    y.backward((y.detach() - wanted).mul_(2 * factor_ * channels_ / static_cast<double>(wanted.numel())));
     if (captured_ || now_ >= settings_.begin())
       for (const Rounding& one : roundings_) one.add_penalty_gradient(knobs_.weight(), knobs_.beta());
     rounding_->step(knobs_.rate());
@@ -185,8 +197,7 @@ class Loop {
     if (captured_) key.counter = reinterpret_cast<const std::uint64_t*>(knobs_.counter().const_data_ptr());
     for (auto& [name, value] : inputs) {
       ++key.node;
-      if (value.tensor().scalar_type() == at::kFloat)
-        value = RtValue(mixed(value.tensor(), plain.at(name).tensor(), settings_.prob, key));
+      if (mixed_.contains(name)) value = RtValue(mixed(value.tensor(), plain.at(name).tensor(), settings_.prob, key));
     }
     return inputs;
   }
@@ -205,12 +216,26 @@ class Loop {
   std::vector<Rounding> roundings_;
   Tensors biases_;
   std::unique_ptr<Adam> rounding_, scaling_, shifting_;
-  double factor_ = 1.0;
+  const double channels_;
+  double factor_ = 1.0;          // of the loss
+  std::set<std::string> mixed_;  // inputs that are drawn from both networks, element by element
   bool captured_ = false;
   std::int64_t now_ = 0;
 };
 
 }  // namespace
+
+void check_rounding_options(const Options& options) {
+  check_word(options, "round_mode", {"learned_hard_sigmoid"});
+  check_word(options, "loss", {"mse", "relative"});
+  check_range(options, "prob", 0, 1);
+  check_range(options, "warm_up", 0, 1);
+  check_range(options, "max_count", 0, 1e9);
+  for (const char* rate : {"lr", "scale_lr", "bias_lr", "weight"}) check_range(options, rate, 0, 1e3);
+  const auto [from, to] = two_numbers(options, "b_range");
+  QUENCH_CHECK(from >= 1 && to >= 1, "both numbers of the option 'b_range' must be at least 1, not ", from, " and ",
+               to);
+}
 
 std::vector<OptionInfo> rounding_options(double prob, double iterations) {
   return {{"prob", prob, "probability that an element is the quantized one"},

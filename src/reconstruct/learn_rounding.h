@@ -9,6 +9,8 @@ namespace quench {
 // Options of every method over this loop.
 std::vector<OptionInfo> rounding_options(double prob, double iterations);
 
+void check_rounding_options(const Options& options);
+
 void learn_rounding(UnitWork& work, UnitRecord& record, bool learn_scales);
 
 }  // namespace quench

@@ -7,22 +7,17 @@
 #include "quench/ptq_method.h"
 
 namespace quench {
-namespace {
 
 void check_word(const Options& options, const std::string& name, const std::vector<std::string>& choices) {
-  if (!options.has(name)) return;  // an option of other methods
   if (std::find(choices.begin(), choices.end(), options.word(name)) == choices.end())
     fail_unknown_name(concat("value of the option '", name, "'").c_str(), options.word(name), choices);
 }
 
 void check_range(const Options& options, const std::string& name, double least, double most) {
-  if (!options.has(name)) return;
   const double number = options.number(name);
   QUENCH_CHECK(number >= least && number <= most, "the option '", name, "' must lie between ", least, " and ", most,
                ", not ", number);
 }
-
-}  // namespace
 
 std::pair<double, double> two_numbers(const Options& options, const std::string& name) {
   std::istringstream text(options.word(name));
@@ -37,8 +32,8 @@ std::vector<std::string> words_of(const Options& options, const std::string& nam
   std::vector<std::string> words;
   std::istringstream text(options.word(name));
   for (std::string word; std::getline(text, word, ',');) {
-    std::erase(word, ' ');
-    if (!word.empty()) words.push_back(word);
+    const std::size_t begin = word.find_first_not_of(' '), end = word.find_last_not_of(' ');
+    if (begin != std::string::npos) words.push_back(word.substr(begin, end - begin + 1));
   }
   return words;
 }
@@ -58,19 +53,13 @@ std::vector<OptionInfo> options_of(const PtqMethod& method) {
 }
 
 Options checked_method_options(const std::string& method, const Options& given) {
-  const Options options =
-      given.checked(options_of(PtqMethodRegistry::instance().get(method)), concat("method '", method, "'"));
+  const PtqMethod& entry = PtqMethodRegistry::instance().get(method);
+  const Options options = given.checked(options_of(entry), concat("method '", method, "'"));
   check_word(options, "pattern", {"layer", "block"});
   check_word(options, "cache", {"", "device", "host", "disk"});
-  check_word(options, "round_mode", {"learned_hard_sigmoid"});
-  check_word(options, "loss", {"mse", "relative"});
   check_range(options, "batch", 1, 1 << 20);
-  check_range(options, "prob", 0, 1);
-  check_range(options, "warm_up", 0, 1);
-  check_range(options, "max_count", 0, 1e9);
   check_range(options, "max_memory", 0, 1e6);
-  for (const char* rate : {"lr", "scale_lr", "bias_lr", "weight"}) check_range(options, rate, 0, 1e3);
-  if (options.has("b_range")) two_numbers(options, "b_range");
+  if (entry.check) entry.check(options);
   return options;
 }
 

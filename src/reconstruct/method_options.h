@@ -9,9 +9,13 @@
 
 namespace quench {
 
+// Throw for another word, or a number that lies outside.
+void check_word(const Options& options, const std::string& name, const std::vector<std::string>& choices);
+void check_range(const Options& options, const std::string& name, double least, double most);
+
 // "20,2"; throws for anything else.
 std::pair<double, double> two_numbers(const Options& options, const std::string& name);
-// "layer1.0, layer1.1": words between commas, without blanks.
+// "layer1.0, layer1.1": words between commas, without the blanks around them.
 std::vector<std::string> words_of(const Options& options, const std::string& name);
 
 }  // namespace quench

@@ -20,12 +20,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-RowPoolOptions pool_options(const Options& options, const std::string& device) {
+RowPoolOptions pool_options(const Options& options, const std::string& device, const std::string& folder) {
   RowPoolOptions pool;
   pool.device = device;
   const std::string& where = options.word("cache");
   pool.on_device = where.empty() ? options.flag("keep_gpu") : where == "device";
   pool.half = options.flag("half");
+  pool.folder = folder;
   pool.max_memory = static_cast<std::int64_t>(options.number("max_memory") * (std::int64_t{1} << 30));
   if (where == "disk") pool.max_memory = 1;  // nothing fits
   return pool;
@@ -43,7 +44,9 @@ std::string text_of(const Options& options) {
   for (const auto& [name, value] : options.values()) {
     if (!decides_result(name)) continue;
     const auto* number = std::get_if<double>(&value);
-    text += concat(" ", name, "=", number ? std::to_string(*number) : std::get<std::string>(value));
+    char digits[32] = "";
+    if (number) std::snprintf(digits, sizeof digits, "%.17g", *number);
+    text += concat(" ", name, "=", number ? digits : std::get<std::string>(value));
   }
   return text;
 }
@@ -55,9 +58,9 @@ class Reconstruction {
         method_(PtqMethodRegistry::instance().get(options.method)),
         chosen_(checked_method_options(options.method, options.options)),
         model_(model),
-        plain_(model.graph),
+        plain_(options.device == "cpu" ? Graph(model.graph) : model.graph.clone()),  // a device takes tensors over
         units_(find_units(model.graph, unit_options(chosen_))),
-        pool_(pool_options(chosen_, options.device)) {
+        pool_(pool_options(chosen_, options.device, options.checkpoint)) {
     model_.graph = model.graph.clone();  // scales learn in place
     set_state(plain_, std::nullopt, {});
     record_.method = options.method;
@@ -78,6 +81,7 @@ class Reconstruction {
     const auto start = Clock::now();
     for (std::size_t i = 0; i < units_.size(); ++i)
       with_context([&] { return concat("in the unit '", units_[i].name, "'"); }, [&] { work_on(i); });
+    bring_home();
     model_.stage = ModelStage::kReconstructed;
     verify(model_, ModelStage::kReconstructed);
     result = std::move(model_);
@@ -94,9 +98,9 @@ class Reconstruction {
   }
 
   std::uint64_t job_key(const QuantizedModel& model) const {
-    return stable_hash(concat(options_.method, text_of(chosen_), " seed ", options_.seed, " data ",
-                              streams_->content_hash(), "\n", to_yaml(model.plan),
-                              to_text(model.graph, {.data = false})));
+    return stable_hash(concat(options_.method, text_of(chosen_), " seed ", options_.seed, " on ", options_.device,
+                              stays_on_device() ? " captured" : "", " data ", streams_->content_hash(), "\n",
+                              to_yaml(model.plan), to_text(model.graph, {.data = false})));
   }
 
   void work_on(std::size_t index) {
@@ -114,6 +118,9 @@ class Reconstruction {
         learn(index, record);
       record_.units.push_back(record);
     }
+    if (!unit.learns() && !unit.layers.empty())
+      record_.notes.push_back(
+          concat("the unit '", unit.name, "' learns nothing: it has ", unit.outputs.size(), " outputs, not one"));
     for (Executor* one : {quantized_.get(), training_.get()}) one->refresh_constants();
     start = Clock::now();
     const double error = streams_->run_quantized(*quantized_, index, true);
@@ -133,7 +140,8 @@ class Reconstruction {
                                 stays_on_device(),
                                 [&](std::int64_t done, std::int64_t total) {
                                   if (options_.progress)
-                                    options_.progress(unit.name, learned_ * total + done, learning_units() * total);
+                                    options_.progress(unit.name, learned_ * total + done,
+                                                      (learning_units() - resumed_) * total);
                                 }};
     UnitAtWork work(model_.graph, unit, *streams_, *training_, settings);
     method_.learn(work, record);
@@ -143,8 +151,14 @@ class Reconstruction {
     record.seconds = seconds_since(start);
   }
 
+  // What the device took over goes back to where the rest of the model is.
+  void bring_home() {
+    for (Value* constant : model_.graph.constants())
+      if (!constant->tensor().is_cpu()) model_.graph.set_tensor(*constant, constant->tensor().detach().cpu());
+  }
+
   bool stays_on_device() const {
-    const RowPoolOptions pool = pool_options(chosen_, options_.device);
+    const RowPoolOptions pool = pool_options(chosen_, options_.device, "");
     return options_.device != "cpu" && pool.on_device && pool.max_memory == 0;
   }
 
@@ -163,7 +177,7 @@ class Reconstruction {
       record.error_after = error;
       checkpoint_->save(index, record, learned_constants_);
     }
-    ++learned_;
+    ++(record.resumed ? resumed_ : learned_);
     if (options_.unit_done)
       options_.unit_done(record, record_.units.size(), static_cast<std::size_t>(learning_units()));
   }
@@ -183,7 +197,7 @@ class Reconstruction {
   std::unique_ptr<Checkpoint> checkpoint_;
   std::unique_ptr<Executor> float_, quantized_, training_;
   std::map<std::string, at::Tensor> learned_constants_;  // of the unit just learned
-  std::int64_t learned_ = 0;                             // units
+  std::int64_t learned_ = 0, resumed_ = 0;               // units
   ReconstructionRecord record_;
 };
 

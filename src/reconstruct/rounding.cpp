@@ -28,7 +28,8 @@ Rounding::Rounding(const Node& quantizer, const std::string& device) : quantizer
   hard_ = adaround(spec, "hard");
   nearest_ = adaround(spec, "nearest");
   const at::Device where(device);
-  weight_ = std::make_shared<const at::Tensor>(quantizer.input(0)->tensor().detach().to(where, at::kFloat));
+  weight_ =
+      std::make_shared<const at::Tensor>(quantizer.input(0)->tensor().detach().to(where, at::kFloat).contiguous());
   // The scales that the quantizer really uses, whatever it learns them as.
   const QParams params = qparams_of(quantizer);
   const std::vector<std::int64_t> shape = spec.scheme.scale_shape(weight_->sizes().vec());

@@ -60,33 +60,34 @@ void transfer(char* bytes, std::int64_t count, std::int64_t offset, const char* 
   while (count > 0) {
     const ssize_t done = call(bytes, static_cast<std::size_t>(count), static_cast<off_t>(offset));
     if (done < 0 && errno == EINTR) continue;
-    QUENCH_CHECK(done > 0, "cannot ", what, " a cache file in '", std::filesystem::temp_directory_path().string(),
-                 "': ", done < 0 ? std::strerror(errno) : "it ends too early",
-                 "; set TMPDIR to a folder with more room, or use fewer images");
+    QUENCH_CHECK(done > 0, "cannot ", what, " a cache file: ", done < 0 ? std::strerror(errno) : "it ends too early",
+                 "; caches need more room there, more --max-memory, or fewer images");
     bytes += done;
     count -= done;
     offset += done;
   }
 }
 
-int open_nameless_file() {
-  std::string name = (std::filesystem::temp_directory_path() / "quench-cache-XXXXXX").string();
+int open_nameless_file(const std::string& given) {
+  const std::filesystem::path folder = given.empty() ? std::filesystem::temp_directory_path().string() : given;
+  std::filesystem::create_directories(folder);
+  std::string name = (folder / "cache-XXXXXX").string();
   const int file = mkstemp(name.data());
-  QUENCH_CHECK(file >= 0, "cannot create a cache file in '", std::filesystem::temp_directory_path().string(),
-               "': ", std::strerror(errno), "; set TMPDIR to a folder that can be written");
+  QUENCH_CHECK(file >= 0, "cannot create a cache file in '", folder.string(), "': ", std::strerror(errno));
   unlink(name.c_str());
   return file;
 }
 
 class InFile : public RowStore {
  public:
-  InFile(const Sizes& sizes, at::ScalarType kept, at::ScalarType type, at::Device device, std::shared_ptr<Usage> usage)
+  InFile(const Sizes& sizes, at::ScalarType kept, at::ScalarType type, at::Device device, std::shared_ptr<Usage> usage,
+         const std::string& folder)
       : sizes_(sizes),
         kept_(kept),
         type_(type),
         device_(device),
         usage_(std::move(usage)),
-        file_(open_nameless_file()) {
+        file_(open_nameless_file(folder)) {
     row_bytes_ = static_cast<std::int64_t>(at::elementSize(kept));
     for (std::size_t i = 1; i < sizes_.size(); ++i) row_bytes_ *= sizes_[i];
     usage_->add(usage_->files, usage_->most_files, row_bytes_ * sizes_[0]);
@@ -149,7 +150,7 @@ std::unique_ptr<RowStore> RowPool::make(std::int64_t rows, const at::Tensor& exa
   std::int64_t bytes = static_cast<std::int64_t>(at::elementSize(kept));
   for (const std::int64_t size : sizes) bytes *= size;
   if (options_.max_memory > 0 && usage_->memory + bytes > options_.max_memory)
-    return std::make_unique<InFile>(sizes, kept, type, device, usage_);
+    return std::make_unique<InFile>(sizes, kept, type, device, usage_, options_.folder);
   return std::make_unique<InMemory>(sizes, kept, type, options_.on_device ? device : at::Device(at::kCPU), device,
                                     usage_);
 }

@@ -27,6 +27,7 @@ struct RowPoolOptions {
   bool on_device = true;        // else stores lie in the host's memory
   bool half = false;            // float32 is kept as bfloat16
   std::int64_t max_memory = 0;  // bytes of all stores in memory at once; 0: no limit
+  std::string folder;           // for files; "": the system's for temporary ones, which may itself be memory
 };
 
 // Makes stores and counts what they take.

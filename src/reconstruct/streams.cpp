@@ -85,6 +85,7 @@ void Streams::load(const Graph& graph, const Dataset& data) {
     if (fixed > 1 && items_ > 0 && fed->items < rows) break;
     for (const auto& [name, value] : fed->inputs) {
       if (same.contains(name)) {
+        hash_ = stable_hash(concat(hash_, name, bytes_hash(value.tensor())));
         quantized_.put_shared(name, value);
         plain_.put_shared(name, value);
         continue;

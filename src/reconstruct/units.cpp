@@ -3,6 +3,7 @@
 // place is for too long (skip connections across the network, a mask that every layer reads), the value that lives
 // longest is set aside and the rest cut again. What still cannot be cut goes layer by layer.
 #include <algorithm>
+#include <map>
 
 #include "quench/error.h"
 #include "quench/reconstruct.h"
@@ -35,21 +36,39 @@ class Cutter {
     return found;
   }
 
-  // A layer with the chain behind it, up to the next layer or to where branches meet.
+  // A layer with what lies before it and the chain behind it, up to the next layer or to where branches meet.
   std::vector<Stretch> layers(Stretch all) const {
     std::vector<Stretch> found;
-    int begin = all.begin;
-    bool full = false;  // what begins there has a layer already
+    int begin = all.begin, layer = -1;  // of the present stretch; -1: it has none yet
     for (int place = all.begin; place < all.end; ++place) {
-      const bool starts = flow_.has_layer(place) || flow_.is_join(place);
-      if (starts && full && can_cut(place)) {
-        found.push_back({begin, place});
-        begin = place;
-      }
-      full = full || starts;
+      const bool ends = layer >= 0 && (flow_.has_layer(place) || flow_.is_join(place));
+      const auto cut_at = [&](int cut) {
+        found.push_back({begin, cut});
+        begin = cut;
+        layer = -1;
+      };
+      if (const int cut = ends ? last_exit(begin, layer, place) : 0; cut > 0) cut_at(cut);
+      if (!flow_.has_layer(place)) continue;
+      if (layer < 0 && is_read_behind({begin, place}) && last_exit(begin, begin, place) == place) cut_at(place);
+      layer = place;
     }
     found.push_back({begin, all.end});
     return found;
+  }
+
+  // Whether more than the next node reads what it gives: a sum that is also added later.
+  bool is_read_behind(Stretch one) const {
+    const std::vector<const Value*> outputs = outputs_of(one);
+    return std::any_of(outputs.begin(), outputs.end(),
+                       [&](const Value* value) { return flow_.last_read(*value) > one.end; });
+  }
+
+  // The last place behind `after`, up to `until`, where what began at `begin` gives one value to all that follows. 0 if
+  // there is none: inside a function that reads a layer twice, beside a skip connection.
+  int last_exit(int begin, int after, int until) const {
+    for (int place = until; place > after; --place)
+      if (can_cut(place) && rows_among(outputs_of({begin, place})) <= 1) return place;
+    return 0;
   }
 
   std::vector<const Value*> outputs_of(Stretch one) const {
@@ -193,20 +212,25 @@ Unit unit_of(const Flow& flow, const Cutter& cutter, Stretch one) {
 }
 
 std::vector<Stretch> by_ends(const Flow& flow, const Cutter& cutter, const std::vector<std::string>& ends) {
-  std::set<std::string> open(ends.begin(), ends.end());
+  std::vector<int> layers;
   std::vector<std::string> known;
-  std::vector<Stretch> found = {{0, 0}};
-  const std::vector<Stretch> layers = cutter.layers({0, flow.size()});
-  for (const Stretch& layer : layers) {
-    bool is_end = false;
-    for (int place = layer.begin; place < layer.end; ++place) {
-      if (flow.has_layer(place)) known.push_back(flow.node(place).name());
-      is_end = open.erase(flow.node(place).name()) > 0 || is_end;
-    }
-    found.back().end = layer.end;
-    if (is_end && layer.end < flow.size()) found.push_back({layer.end, layer.end});
+  for (int place = 0; place < flow.size(); ++place) {
+    if (!flow.has_layer(place)) continue;
+    layers.push_back(place);
+    known.push_back(flow.node(place).name());
   }
-  if (!open.empty()) fail_unknown_name("layer that ends a unit", *open.begin(), known);
+  for (const std::string& end : ends)
+    if (std::find(known.begin(), known.end(), end) == known.end())
+      fail_unknown_name("layer that ends a unit", end, known);
+  std::vector<Stretch> found = {{0, 0}};
+  for (std::size_t i = 0; i + 1 < layers.size(); ++i) {
+    if (std::find(ends.begin(), ends.end(), known[i]) == ends.end()) continue;
+    const int cut = cutter.last_exit(found.back().begin, layers[i], layers[i + 1]);
+    QUENCH_CHECK(cut > 0, "no unit can end with '", known[i], "': it would give several values to what follows");
+    found.back().end = cut;
+    found.push_back({cut, cut});
+  }
+  found.back().end = flow.size();
   return found;
 }
 
@@ -225,7 +249,12 @@ std::vector<Unit> find_units(const Graph& graph, const UnitOptions& options) {
   else
     fail_unknown_name("pattern of units", options.pattern, {"block", "layer"});
   std::vector<Unit> units;
-  for (const Stretch& stretch : stretches) units.push_back(unit_of(flow, cutter, stretch));
+  std::map<std::string, int> names;
+  for (const Stretch& stretch : stretches) {
+    units.push_back(unit_of(flow, cutter, stretch));
+    const int number = ++names[units.back().name];
+    if (number > 1) units.back().name += concat(" (", number, ")");
+  }
   return units;
 }
 

@@ -121,9 +121,19 @@ TEST(Method, ResumesAfterAKill) {
     ::kill(child, SIGKILL);
     int status = 0;
     ::waitpid(child, &status, 0);
+    if (WIFEXITED(status)) std::filesystem::remove_all(folder.path("broken"));  // it was done already: once more
   }
+  std::ptrdiff_t kept = 0;
+  if (const std::string units = folder.path("broken/.reconstruction"); std::filesystem::exists(units))
+    for (const auto& file : std::filesystem::directory_iterator(units))
+      kept += file.path().extension() == ".safetensors";
   const Outcome last = quench_run(job(folder.path("broken"), {"--resume"}));
   ASSERT_EQ(last.code, 0) << last.err;
+  std::ptrdiff_t resumed = 0;
+  for (const auto& unit :
+       nlohmann::json::parse(read_text(folder.path("broken/record.json"))).at("reconstruction").at("units"))
+    resumed += unit.at("resumed") ? 1 : 0;
+  EXPECT_EQ(resumed, kept);
   EXPECT_EQ(model_in(folder, "broken"), model_in(folder, "whole"));
 }
 

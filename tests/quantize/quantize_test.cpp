@@ -40,6 +40,18 @@ TEST(QuantizeCall, ReconstructsByTheMethodThatIsNamed) {
   EXPECT_ERROR(quantize(small_graph(), items(), config), "adaround");
 }
 
+TEST(QuantizeCall, AMethodFillsInWhatAResearchPlatformLeavesOpen) {
+  JobConfig config = job();
+  config.quant.platform = "academic";
+  config.quant.weight.bits = config.quant.activation.bits = 4;
+  config.quant.weight.symmetric = true;
+  config.method = {"adaround", Options{{"max_count", 1.0}}};
+  const JobConfig filled = with_platform_defaults(config);
+  EXPECT_TRUE(*filled.quant.weight.is_signed);  // half of the codes would be lost
+  EXPECT_FALSE(*filled.quant.activation.is_signed);
+  EXPECT_EQ(*filled.quant.weight.observer, "mse");
+}
+
 TEST(QuantizeCall, APlanIsForItsPlatform) {
   QuantizeOptions options;
   options.plan = make_plan(small_graph(), job().quant);

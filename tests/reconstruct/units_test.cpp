@@ -51,13 +51,29 @@ TEST(Units, QuantizersOfAnOutputBelongToTheUnitThatMakesIt) {
 
 TEST(Units, LayersEndWhereBranchesMeet) {
   const std::vector<Unit> units = find_units(residual_net(), {"layer", {}});
-  EXPECT_EQ(
-      layers_of(units),
-      (std::vector<Names>{
-          {"stem.conv"}, {"block0.conv1"}, {"block0.conv2"}, {}, {"block1.conv1"}, {"block1.conv2"}, {}, {"head"}}));
-  EXPECT_FALSE(units[3].learns());
+  EXPECT_EQ(layers_of(units),
+            (std::vector<Names>{
+                {"stem.conv"}, {"block0.conv1"}, {"block0.conv2"}, {}, {"block1.conv1"}, {"block1.conv2"}, {"head"}}));
+  EXPECT_EQ(units[2].outputs, Names{"block0.conv2"});
+  EXPECT_FALSE(units[3].learns());  // the sum, which is added again later
   EXPECT_EQ(units[3].inputs, (Names{"block0.conv2", "stem.relu"}));
+  for (const Unit& unit : units) EXPECT_EQ(unit.outputs.size(), 1U) << unit.name;
   expect_whole(residual_net(), units);
+}
+
+// A function that reads a layer twice (SiLU) is not cut in two.
+TEST(Units, AFunctionThatReadsALayerTwiceStaysWhole) {
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {Dim::symbol("N"), 4, 8, 8}));
+  Value& a = conv(graph, "a", x, 4, 4);
+  Value& gate = graph.add("Sigmoid", "gate", {&a}).output();
+  Value& silu = graph.add("Mul", "silu", {&a, &gate}).output();
+  graph.add_output(conv(graph, "b", silu, 4, 4));
+  infer_shapes(graph);
+  const std::vector<Unit> units = find_units(graph, {"layer", {}});
+  EXPECT_EQ(layers_of(units), (std::vector<Names>{{"a"}, {"b"}}));
+  EXPECT_EQ(units[0].outputs, Names{"a"});
+  EXPECT_EQ(units[1].nodes.size(), 3U);
 }
 
 TEST(Units, EndsCanBeGiven) {
@@ -66,6 +82,7 @@ TEST(Units, EndsCanBeGiven) {
                                                   {"block1.conv1", "block1.conv2", "head"}}));
   EXPECT_ERROR(find_units(residual_net(), {"block", {"block0.conv3"}}), "layer that ends a unit 'block0.conv3'",
                "block0.conv2");
+  EXPECT_ERROR(find_units(residual_net(), {"block", {"block0.conv1"}}), "no unit can end with 'block0.conv1'");
   EXPECT_ERROR(find_units(residual_net(), {"bloc", {}}), "pattern of units 'bloc'", "block");
 }
 

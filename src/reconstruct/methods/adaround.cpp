@@ -11,6 +11,6 @@ void learn(UnitWork& work, UnitRecord& record) { learn_rounding(work, record, fa
 
 QUENCH_REGISTER_PTQ_METHOD("adaround", learn,
                            "whether each weight rounds down or up learns, layer by layer (Nagel et al. 2020)",
-                           rounding_options(1.0, 20000), "layer")
+                           rounding_options(1.0, 20000), "layer", check_rounding_options)
 
 }  // namespace quench

@@ -10,6 +10,6 @@ void learn(UnitWork& work, UnitRecord& record) { learn_rounding(work, record, tr
 }  // namespace
 
 QUENCH_REGISTER_PTQ_METHOD("qdrop", learn, "BRECQ with activations quantized at random (Wei et al. 2022)",
-                           rounding_options(0.5, 20000), "block")
+                           rounding_options(0.5, 20000), "block", check_rounding_options)
 
 }  // namespace quench
