@@ -27,7 +27,10 @@ struct Unit {
   std::vector<std::string> shared_inputs, shared_outputs;
   std::vector<std::string> layers;  // nodes with a weight
 
-  bool learns() const { return !layers.empty() && outputs.size() == 1; }  // else it is run and nothing more
+  bool comparable = true;  // all outputs are floats, with an item per row
+
+  // Else it is run and nothing more.
+  bool learns() const { return !layers.empty() && outputs.size() == 1 && comparable; }
   const std::string& output() const { return outputs.front(); }
 };
 

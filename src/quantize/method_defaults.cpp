@@ -13,7 +13,6 @@ void fill(std::optional<T>& setting, T value) {
 void fill_in(QuantSettings& settings, Granularity granularity) {
   fill(settings.granularity, granularity);
   fill(settings.symmetric, false);
-  fill(settings.is_signed, *settings.symmetric);  // affine codes begin at 0
   if (!settings.observer) {
     settings.observer = "mse";
     settings.observer_options = Options{{"p", 2.4}};  // as published for few bits (MQBench)
@@ -28,6 +27,7 @@ JobConfig with_method_defaults(JobConfig config) {
   if (!find_platform(config.quant.platform).user_schemes) return config;
   fill_in(config.quant.weight, Granularity::kChannel);
   fill_in(config.quant.activation, Granularity::kTensor);
+  if (!*config.quant.activation.symmetric) fill(config.quant.activation.is_signed, false);
   return config;
 }
 

@@ -35,7 +35,8 @@ std::string Checkpoint::path(std::size_t unit) const {
 
 std::optional<TensorMap> Checkpoint::load(std::size_t unit, UnitRecord& record) const {
   if (folder_.empty() || !std::filesystem::exists(path(unit))) return std::nullopt;
-  TensorMap tensors = read_safetensors(path(unit));
+  TensorMap tensors = with_context([&] { return concat("remove '", path(unit), "' to learn that unit again"); },
+                                   [&] { return read_safetensors(path(unit)); });
   const auto take = [&](const char* name) {
     const auto at = tensors.find(name);
     QUENCH_CHECK(at != tensors.end(), "'", path(unit), "' is not a finished unit of a reconstruction");

@@ -3,10 +3,13 @@
 #include <algorithm>
 
 #include "data/batch_size.h"
+#include "quench/error.h"
 #include "quench/op.h"
 
 namespace quench {
 namespace {
+
+constexpr const char* kOpenBatch = "quench_batch";
 
 std::vector<const Value*> inputs_of(const Node& node) {
   std::vector<const Value*> found;
@@ -22,6 +25,7 @@ bool names_batch(const Dims& dims, const Dim& batch) {
 }  // namespace
 
 Flow::Flow(const Graph& graph) : batch_(batch_dim(graph)) {
+  if (batch_.is_number() && batch_.number() > 1) open_batch(graph);
   for (const Value* input : graph.inputs()) made_[input] = -1;
   for (const auto& node : graph.nodes()) {  // in topological order: marks what depends on data
     const std::vector<const Value*> inputs = inputs_of(*node);
@@ -41,6 +45,27 @@ Flow::Flow(const Graph& graph) : batch_(batch_dim(graph)) {
   for (int place = 0; place < size(); ++place)
     for (const Value* input : inputs_of(node(place)))
       if (made_.contains(input)) last_[input] = place;
+}
+
+// A fixed batch of 4 cannot be told from another axis of 4: the shapes are inferred anew with a symbol for it.
+void Flow::open_batch(const Graph& graph) {
+  Graph open(graph);
+  for (const auto& node : open.nodes())
+    for (Value* output : node->outputs())
+      if (output) output->set_type(TypeInfo::tensor(output->dtype()));
+  for (Value* input : open.inputs()) {
+    if (!input->has_rank() || input->rank() == 0 || !(input->dims()[0] == batch_)) continue;
+    Dims dims = input->dims();
+    dims[0] = Dim::symbol(kOpenBatch);
+    input->set_type(TypeInfo::tensor(input->dtype(), dims));
+  }
+  try {
+    infer_shapes(open);
+  } catch (const Error&) {
+    return;  // the model insists on its batch
+  }
+  for (const Value* value : graph.values())
+    if (const Value* same = open.find_value(value->name()); same && same->has_rank()) open_[value] = same->dims();
 }
 
 // Depth first: what only waits for the node just placed comes next, so that a chain is not torn apart by a branch
@@ -93,10 +118,18 @@ int Flow::last_read(const Value& value) const {
 }
 
 bool Flow::is_row(const Value& value) const {
-  return value.has_rank() && value.rank() > 0 && value.dims()[0].certainly_equal(batch_);
+  if (!value.has_rank() || value.rank() == 0 || !value.dims()[0].certainly_equal(batch_)) return false;
+  const auto open = open_.find(&value);
+  if (open == open_.end()) return true;
+  const auto counts_items = [](const Dim& dim) { return dim.symbol().find(kOpenBatch) != std::string::npos; };
+  return open->second[0] == Dim::symbol(kOpenBatch) ||
+         std::none_of(open->second.begin(), open->second.end(), counts_items);
 }
 
+bool Flow::is_target(const Value& value) const { return is_row(value) && value.dtype() == DType::kFloat; }
+
 bool Flow::is_shared(const Value& value) const {
+  if (value.is_input()) return !is_row(value);
   return sizes_only_.contains(&value) && value.has_rank() && !names_batch(value.dims(), batch_) &&
          (!value.contents || !names_batch(*value.contents, batch_));
 }

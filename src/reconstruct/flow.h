@@ -24,17 +24,20 @@ class Flow {
   bool depends_on_data(const Value& value) const { return made_.contains(&value); }
 
   bool is_row(const Value& value) const;     // each item is a row of it
+  bool is_target(const Value& value) const;  // such, of floats: what a unit's output can be compared by
   bool is_shared(const Value& value) const;  // the same for every item: computed from sizes alone, not from the batch
   bool has_layer(int place) const;           // a node with a weight
   bool is_join(int place) const;             // reads several values that depend on data
 
  private:
   void order(const Graph& graph);
+  void open_batch(const Graph& graph);
 
   std::vector<const Node*> nodes_;
   std::unordered_map<const Value*, int> made_, last_;
   std::set<const Value*> sizes_only_;
   Dim batch_;
+  std::unordered_map<const Value*, Dims> open_;  // where the batch is fixed: dims as they are if it were not
 };
 
 }  // namespace quench

@@ -61,6 +61,7 @@ class Reconstruction {
         plain_(options.device == "cpu" ? Graph(model.graph) : model.graph.clone()),  // a device takes tensors over
         units_(find_units(model.graph, unit_options(chosen_))),
         pool_(pool_options(chosen_, options.device, options.checkpoint)) {
+    check_excluded();
     model_.graph = model.graph.clone();  // scales learn in place
     set_state(plain_, std::nullopt, {});
     record_.method = options.method;
@@ -92,6 +93,14 @@ class Reconstruction {
   }
 
  private:
+  void check_excluded() const {
+    std::vector<std::string> layers;
+    for (const Unit& unit : units_) layers.insert(layers.end(), unit.layers.begin(), unit.layers.end());
+    for (const std::string& prefix : words_of(chosen_, "exclude_node_prefix"))
+      if (std::none_of(layers.begin(), layers.end(), [&](const std::string& one) { return one.starts_with(prefix); }))
+        fail_unknown_name("beginning of a layer's name to exclude", prefix, layers);
+  }
+
   std::int64_t batch_for(const Graph& graph, const Dataset& data) const {
     const std::int64_t fixed = fixed_batch(graph, &data);
     return fixed > 0 ? fixed : static_cast<std::int64_t>(chosen_.number("batch"));
@@ -119,8 +128,9 @@ class Reconstruction {
       record_.units.push_back(record);
     }
     if (!unit.learns() && !unit.layers.empty())
-      record_.notes.push_back(
-          concat("the unit '", unit.name, "' learns nothing: it has ", unit.outputs.size(), " outputs, not one"));
+      record_.notes.push_back(concat("the unit '", unit.name, "' learns nothing: ",
+                                     unit.comparable ? concat("it has ", unit.outputs.size(), " outputs, not one")
+                                                     : "its outputs cannot be compared item by item"));
     for (Executor* one : {quantized_.get(), training_.get()}) one->refresh_constants();
     start = Clock::now();
     const double error = streams_->run_quantized(*quantized_, index, true);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/hash.h"
+#include "data/bind_inputs.h"
 #include "data/feed.h"
 #include "graph/tensor_types.h"
 #include "quench/error.h"
@@ -35,6 +36,14 @@ const RowStore& Stream::store(const std::string& value) const {
   const auto at = stores_.find(value);
   QUENCH_CHECK(at != stores_.end(), "'", value, "' is not cached");
   return *at->second;
+}
+
+const RtValue& Stream::shared(const std::string& value) const {
+  const auto at = shared_.find(value);
+  QUENCH_CHECK(at != shared_.end(), "'", value,
+               "' has no axis that counts items: reconstruction needs one, first among ",
+               "its dims, unless the data says that it is the same for all items (shared=NAME; docs/data.md)");
+  return at->second;
 }
 
 void Stream::drop(const std::string& value) { stores_.erase(value); }
@@ -71,6 +80,9 @@ Streams::Streams(const Graph& graph, const Dataset& data, const std::vector<Unit
 }
 
 void Streams::load(const Graph& graph, const Dataset& data) {
+  for (const auto& [name, item] : first_item(graph, data))
+    QUENCH_CHECK(!is_whole(graph.value(name), item.tensor().dim()), "the input '", name,
+                 "' has no axis that counts items: reconstruction needs one, first among its dims");
   FeedOptions how;
   how.batch = options_.chunk;
   how.workers = options_.workers;
@@ -119,7 +131,7 @@ double Streams::run_quantized(Executor& executor, std::size_t unit, bool keep) {
   for_chunks([&](std::int64_t first, std::int64_t count) {
     const NamedValues outputs = executor.run(quantized_.inputs(now, first, count), fetches_of(now));
     if (keep) keep_outputs(quantized_, now, outputs, items_, first);
-    if (now.outputs.size() != 1) return;
+    if (!now.learns()) return;
     const at::Tensor wanted = plain_.store(now.output()).get(first, count);
     error += (outputs.at(now.output()).tensor() - wanted).square().sum(at::kDouble).item<double>();
     energy += wanted.square().sum(at::kDouble).item<double>();

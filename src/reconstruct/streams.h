@@ -29,10 +29,11 @@ class Stream {
   NamedValues inputs(const Unit& unit, Which... which) const {
     NamedValues values;
     for (const std::string& name : unit.inputs) values[name] = RtValue(store(name).get(which...), types_.at(name));
-    for (const std::string& name : unit.shared_inputs) values[name] = shared_.at(name);
+    for (const std::string& name : unit.shared_inputs) values[name] = shared(name);
     return values;
   }
   const RowStore& store(const std::string& value) const;
+  const RtValue& shared(const std::string& value) const;
   void drop(const std::string& value);
 
  private:

@@ -83,6 +83,12 @@ class Cutter {
     return std::count_if(values.begin(), values.end(), [&](const Value* value) { return !flow_.is_shared(*value); });
   }
 
+  bool can_cut(int place) const {
+    const std::vector<const Value*> alive = flow_.alive_at(place);
+    return std::all_of(alive.begin(), alive.end(),
+                       [&](const Value* value) { return flow_.is_row(*value) || flow_.is_shared(*value); });
+  }
+
   int layers_in(Stretch one) const {
     int count = 0;
     for (int place = one.begin; place < one.end; ++place) count += flow_.has_layer(place);
@@ -91,12 +97,6 @@ class Cutter {
 
  private:
   using Aside = std::set<const Value*>;
-
-  bool can_cut(int place) const {
-    const std::vector<const Value*> alive = flow_.alive_at(place);
-    return std::all_of(alive.begin(), alive.end(),
-                       [&](const Value* value) { return flow_.is_row(*value) || flow_.is_shared(*value); });
-  }
 
   // Besides what was set aside earlier, one value passes.
   bool is_narrow(int place, const Aside& aside) const {
@@ -205,10 +205,34 @@ Unit unit_of(const Flow& flow, const Cutter& cutter, Stretch one) {
       (flow.is_shared(*input) ? unit.shared_inputs : unit.inputs).push_back(input->name());
     }
   }
-  for (const Value* output : cutter.outputs_of(one))
-    (flow.is_shared(*output) ? unit.shared_outputs : unit.outputs).push_back(output->name());
+  for (const Value* output : cutter.outputs_of(one)) {
+    if (flow.is_shared(*output)) unit.shared_outputs.push_back(output->name());
+    if (flow.is_row(*output)) unit.outputs.push_back(output->name());  // others leave the network, and are not kept
+    unit.comparable = unit.comparable && (flow.is_target(*output) || flow.is_shared(*output));
+  }
   unit.name = unit.layers.empty() ? unit.nodes.front() : name_of(unit.layers);
   return unit;
+}
+
+// Where a stretch ends in something that cannot be compared item by item (an ArgMax, a mean over all items), what can
+// be is a unit of its own, and the rest is only run.
+std::vector<Stretch> with_targets(const Flow& flow, const Cutter& cutter, const std::vector<Stretch>& stretches) {
+  const auto has_target = [&](Stretch one) {
+    const std::vector<const Value*> outputs = cutter.outputs_of(one);
+    return cutter.rows_among(outputs) == 1 && std::all_of(outputs.begin(), outputs.end(), [&](const Value* value) {
+             return flow.is_target(*value) || flow.is_shared(*value);
+           });
+  };
+  std::vector<Stretch> found;
+  for (const Stretch& one : stretches) {
+    int end = one.end;
+    while (end > one.begin && cutter.layers_in({one.begin, end}) > 0 && !has_target({one.begin, end})) --end;
+    const bool is_cut = end < one.end && end > one.begin && has_target({one.begin, end}) &&
+                        cutter.layers_in({end, one.end}) == 0 && cutter.can_cut(end);
+    if (is_cut) found.push_back({one.begin, end});
+    found.push_back({is_cut ? end : one.begin, one.end});
+  }
+  return found;
 }
 
 std::vector<Stretch> by_ends(const Flow& flow, const Cutter& cutter, const std::vector<std::string>& ends) {
@@ -250,7 +274,7 @@ std::vector<Unit> find_units(const Graph& graph, const UnitOptions& options) {
     fail_unknown_name("pattern of units", options.pattern, {"block", "layer"});
   std::vector<Unit> units;
   std::map<std::string, int> names;
-  for (const Stretch& stretch : stretches) {
+  for (const Stretch& stretch : with_targets(flow, cutter, stretches)) {
     units.push_back(unit_of(flow, cutter, stretch));
     const int number = ++names[units.back().name];
     if (number > 1) units.back().name += concat(" (", number, ")");

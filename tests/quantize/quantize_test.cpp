@@ -47,7 +47,7 @@ TEST(QuantizeCall, AMethodFillsInWhatAResearchPlatformLeavesOpen) {
   config.quant.weight.symmetric = true;
   config.method = {"adaround", Options{{"max_count", 1.0}}};
   const JobConfig filled = with_platform_defaults(config);
-  EXPECT_TRUE(*filled.quant.weight.is_signed);  // half of the codes would be lost
+  EXPECT_TRUE(filled.quant.weight.is_signed.value_or(true));  // half of the codes would be lost
   EXPECT_FALSE(*filled.quant.activation.is_signed);
   EXPECT_EQ(*filled.quant.weight.observer, "mse");
 }

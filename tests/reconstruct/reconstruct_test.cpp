@@ -152,6 +152,30 @@ TEST(Reconstruct, FixedBatchesAndOddNumbersOfItems) {
   EXPECT_EQ(reconstruct(any, *data, quick("brecq", 5)).images, 11);
 }
 
+Graph ending_in(const std::string& op, Dim batch = Dim::symbol("N")) {
+  Graph graph = residual_net(batch);
+  Value& logits = *graph.outputs()[0];
+  graph.clear_outputs();
+  Node& node = graph.add(op, "end", {&logits});
+  if (op == "ArgMax") node.attrs["axis"] = std::int64_t{1};
+  if (op == "ReduceMean") graph.set_input(node, 1, &graph.add_constant("axes", at::tensor({0}, at::kLong)));
+  graph.add_output(node.output());
+  infer_shapes(graph);
+  return graph;
+}
+
+// What cannot be compared item by item ends no unit that learns.
+TEST(Reconstruct, NetworksThatEndInClassesOrMeansLearnUpToThere) {
+  const auto data = random_images(12);
+  for (const char* op : {"ArgMax", "ReduceMean"}) {
+    QuantizedModel model = prepare_by_platform(ending_in(op), "academic", few_bits(3));
+    calibrate(model, *data);
+    const ReconstructionRecord record = reconstruct(model, *data, quick("qdrop", 5));
+    ASSERT_EQ(record.units.size(), 4U) << op;
+    EXPECT_EQ(record.units.back().layers, std::vector<std::string>{"head"}) << op;
+  }
+}
+
 TEST(Reconstruct, SaysWhatCannotBe) {
   const auto data = random_images(8);
   QuantizedModel model = calibrated_net(*data);
@@ -165,6 +189,9 @@ TEST(Reconstruct, SaysWhatCannotBe) {
   options = quick("qdrop");
   options.options.set("b_range", std::string("20"));
   EXPECT_ERROR(reconstruct(model, *data, options), "'b_range' must be two numbers");
+  options = quick("qdrop");
+  options.options.set("exclude_node_prefix", std::string("blok"));
+  EXPECT_ERROR(reconstruct(model, *data, options), "beginning of a layer's name to exclude 'blok'");
   QuantizedModel prepared = prepare_by_platform(residual_net(), "academic", few_bits(3));
   EXPECT_ERROR(reconstruct(prepared, *data, quick("qdrop")), "calibrate it first");
   reconstruct(model, *data, quick("qdrop", 2));

@@ -76,6 +76,25 @@ TEST(Units, AFunctionThatReadsALayerTwiceStaysWhole) {
   EXPECT_EQ(units[1].nodes.size(), 3U);
 }
 
+// A fixed batch of 4 beside another axis of 4.
+TEST(Units, AnAxisOfTheSameSizeIsNotTheBatch) {
+  const auto net = [](Dim batch) {
+    Graph graph;
+    Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {batch, 4, 8, 8}));
+    Value& swapped = graph.add("Transpose", "swap", {&conv(graph, "a", x, 4, 4)}).output();
+    swapped.producer()->attrs["perm"] = std::vector<std::int64_t>{1, 0, 2, 3};
+    Value& back = graph.add("Transpose", "back", {&relu(graph, "relu", swapped)}).output();
+    back.producer()->attrs["perm"] = std::vector<std::int64_t>{1, 0, 2, 3};
+    graph.add_output(conv(graph, "b", back, 4, 4));
+    infer_shapes(graph);
+    return graph;
+  };
+  const Graph fixed = net(4), open = net(Dim::symbol("N"));
+  const std::vector<Unit> units = find_units(fixed, {"layer", {}});
+  EXPECT_EQ(units[0].outputs, Names{"back"});
+  EXPECT_EQ(layers_of(units), layers_of(find_units(open, {"layer", {}})));
+}
+
 TEST(Units, EndsCanBeGiven) {
   const std::vector<Unit> units = find_units(residual_net(), {"block", {"block0.conv2"}});
   EXPECT_EQ(layers_of(units), (std::vector<Names>{{"stem.conv", "block0.conv1", "block0.conv2"},
