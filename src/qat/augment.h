@@ -1,5 +1,4 @@
-// Random shifts and mirror images of a batch [N, C, H, W], drawn from the given
-// generator.
+// Random changes of a batch of images [N, C, H, W], drawn from the given generator.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +10,10 @@ struct Generator;
 
 namespace quench {
 
-// Each image by its own dx and dy in [-pixels, pixels]; what comes in from
-// outside repeats the edge.
+// Each image by its own dx and dy in [-pixels, pixels]; what comes in from outside repeats the edge.
 at::Tensor random_shift(const at::Tensor& images, std::int64_t pixels, const at::Generator& generator);
+// The same with zeros from outside: a window of the image padded by so many pixels.
+at::Tensor random_crop(const at::Tensor& images, std::int64_t pixels, const at::Generator& generator);
 at::Tensor random_flip(const at::Tensor& images,
                        const at::Generator& generator);  // half of them, left to right
 

@@ -1,0 +1,123 @@
+// Quantization-aware training: a model with quantizers trains on data, so that its weights and scales settle where the
+// integers can follow (docs/training.md). The loop is a registered entry (quench/train_loop.h); the command line's
+// `quench train` is quantize() with JobConfig::train set.
+//
+//   quench::TrainOptions options;
+//   options.epochs = 10;
+//   quench::TrainRecord record = quench::train(model, {train_set, validation_set}, options);
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quench/data.h"
+#include "quench/evaluate.h"
+#include "quench/quantized_model.h"
+
+namespace quench {
+
+struct OptimizerOptions {
+  std::string name = "sgd";                           // sgd, adam, adamw
+  double lr = 0.01;                                   // at its highest
+  double momentum = 0.9;                              // sgd
+  bool nesterov = true;                               // sgd with momentum
+  double weight_decay = 1e-4;                         // of weights; biases, BatchNorm and quantizers have none
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  // adam, adamw
+  std::optional<double> scale_lr;                     // of what quantizers learn; absent: `lr`
+};
+
+struct ScheduleOptions {
+  std::string name = "cosine";          // constant, step, multi_step, cosine
+  double warmup_epochs = 0.0;           // the rate rises linearly first
+  double warmup_start = 0.0;            // from this share of it
+  double step_epochs = 30.0;            // step: times `gamma` every so many epochs
+  std::vector<double> milestones = {};  // multi_step: at these epochs
+  double gamma = 0.1;
+  double end = 0.0;  // cosine: the share of the rate that is left at the end
+};
+
+struct AugmentOptions {
+  bool flip = false;      // half of the images mirrored
+  std::int64_t crop = 0;  // a random window after padding with so many pixels on each side
+  bool any() const { return flip || crop > 0; }
+};
+
+struct DistillOptions {
+  double weight = 0.0;  // share of the loss that is the distance to the float model's logits; the labels have the rest
+  double temperature = 4.0;  // of both softmaxes (Hinton et al., "Distilling the knowledge in a neural network", 2015)
+};
+
+struct TrainOptions {
+  std::string loop = "learn";  // 'quench list loops'
+  int epochs = 10;
+  std::int64_t max_steps = 0;  // ends earlier, after so many steps; 0: all of them
+  std::int64_t batch = 128;
+  int workers = 1;  // decoding threads
+  std::uint64_t seed = 0;
+  std::string device = "cpu";
+  bool bf16 = false;  // convolutions and products in bfloat16, parameters in float32
+
+  OptimizerOptions optimizer;
+  ScheduleOptions schedule;
+  AugmentOptions augment;
+  DistillOptions distill;
+  double label_smoothing = 0.0;
+  double clip_norm = 0.0;  // of the gradient of all weights; 0: none
+  double ema = 0.0;        // decay of an average of the weights, which is what is validated and kept; 0: none
+
+  // Epochs count from 1; 0: never (mmrazor's -1).
+  int freeze_bn_begin = 0;         // BatchNorm keeps its statistics from this epoch on
+  int disable_observer_begin = 0;  // loops that observe stop doing so
+  int val_begin = 1, val_interval = 1;
+  std::vector<std::pair<int, int>> dynamic_intervals = {};  // (from this epoch on, this interval)
+  bool keep_best = true;   // ends with the best epoch on validation data, else with the last
+  bool val_float = false;  // validates the float network behind it, too
+
+  std::string folder;                 // of checkpoints and logs; "": none
+  std::int64_t checkpoint_every = 0;  // steps; 0: after each epoch
+  bool resume = false;                // from the last checkpoint in the folder, to the same bits
+  std::int64_t log_every = 50;        // steps
+
+  std::function<void(std::int64_t done, std::int64_t total, double loss)> progress = {};
+  std::function<void(const struct TrainEpoch& epoch)> epoch_done = {};
+};
+
+struct TrainEpoch {
+  int epoch = 0;      // from 1
+  double loss = 0.0;  // mean over its items
+  double rate = 0.0;  // learning rate at its end
+  double seconds = 0.0;
+  std::optional<double> quantized, in_float;  // top-1 on validation data, or -perplexity; with quantizers, without
+  bool operator==(const TrainEpoch&) const = default;
+};
+
+struct TrainRecord {
+  std::vector<TrainEpoch> epochs;
+  int best_epoch = 0;  // whose weights the model has; 0: none was finished
+  std::int64_t steps = 0, items = 0;
+  std::int64_t resumed_from = 0;  // the step that an earlier run had come to
+  double seconds = 0.0;
+  std::vector<std::string> notes;
+};
+
+struct TrainData {
+  const Dataset& train;
+  const Dataset* validation = nullptr;
+};
+
+// Trains all parameters of the model's graph and what its quantizers learn, in place: a module that the graph was made
+// from trains with it. `teacher` is the float network that is distilled from; null: no distillation. The model is
+// calibrated (unless the loop finds scales itself) and ends `trained`. Same seed, threads, device and build: same bits.
+TrainRecord train(QuantizedModel& model, const TrainData& data, const TrainOptions& options,
+                  const Graph* teacher = nullptr);
+
+void check_train_options(const TrainOptions& options);
+
+// The learning rate's factor at a step, of `per_epoch` steps in each of `epochs`.
+double schedule_factor(const ScheduleOptions& schedule, std::int64_t step, std::int64_t per_epoch, int epochs);
+
+}  // namespace quench

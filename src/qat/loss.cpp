@@ -1,0 +1,75 @@
+#include "qat/loss.h"
+
+#include <ATen/ATen.h>
+
+#include "quench/error.h"
+
+namespace quench {
+namespace {
+
+constexpr std::int64_t kIgnored = -100;  // a target that does not count
+
+at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& targets, const TrainOptions& options) {
+  return at::cross_entropy_loss(logits, targets.to(logits.device()), /*weight=*/{}, at::Reduction::Mean, kIgnored,
+                                options.label_smoothing);
+}
+
+at::Tensor labels_of(const Batch& batch, std::int64_t classes) {
+  for (std::size_t i = 0; i < batch.labels.size(); ++i)
+    QUENCH_CHECK(batch.labels[i] >= 0 && batch.labels[i] < classes, "'", batch.names[i], "' has the label ",
+                 batch.labels[i], ", but the model has ", classes, " classes");
+  return at::tensor(batch.labels, at::kLong);
+}
+
+at::Tensor label_loss(const at::Tensor& logits, const Batch& batch, const TrainOptions& options) {
+  QUENCH_CHECK(logits.dim() >= 2, "the model's first output has the shape ", logits.sizes(),
+               "; logits of [batch, classes] were expected");
+  const at::Tensor rows = logits.flatten(1);
+  return cross_entropy(rows, labels_of(batch, rows.size(1)), options);
+}
+
+// Position t predicts token t + 1; padding does not count.
+at::Tensor token_loss(const at::Tensor& logits, const Batch& batch, const Dataset& data, const TrainOptions& options) {
+  const at::Tensor tokens = batch.inputs.at(data.token_input()).tensor().to(at::kLong);
+  QUENCH_CHECK(logits.dim() == 3 && logits.size(1) == tokens.size(1), "the model's first output has the shape ",
+               logits.sizes(), "; logits of [batch, ", tokens.size(1), ", vocabulary] were expected");
+  at::Tensor targets = at::full_like(tokens, kIgnored);
+  const std::int64_t length = tokens.size(1);
+  targets.narrow(1, 0, length - 1).copy_(tokens.narrow(1, 1, length - 1));
+  for (std::size_t i = 0; i < batch.lengths.size(); ++i) {
+    const std::int64_t scored = std::max<std::int64_t>(batch.lengths[i] - 1, 0);
+    targets[static_cast<std::int64_t>(i)].narrow(0, scored, length - scored).fill_(kIgnored);
+  }
+  return cross_entropy(logits.flatten(0, 1), targets.flatten(), options);
+}
+
+// Hinton et al., section 2: softmaxes at a temperature T, the gradient scaled back by T squared.
+at::Tensor distance(const at::Tensor& logits, const at::Tensor& teacher, double temperature) {
+  const at::Tensor ours = (logits.flatten(0, -2) / temperature).log_softmax(1);
+  const at::Tensor theirs = (teacher.detach().to(logits.device()).flatten(0, -2) / temperature).log_softmax(1);
+  return at::kl_div(ours, theirs, at::Reduction::Sum, /*log_target=*/true) *
+         (temperature * temperature / static_cast<double>(ours.size(0)));
+}
+
+}  // namespace
+
+void check_trainable(const Dataset& data, const TrainOptions& options) {
+  QUENCH_CHECK(data.task() != Task::kNone || options.distill.weight == 1,
+               "the training data has no labels: to learn from the float model alone, set distill.weight to 1");
+  QUENCH_CHECK(data.size() > 0, "the training data is empty");
+}
+
+at::Tensor training_loss(const at::Tensor& raw, const at::Tensor& teacher, const Batch& batch, const Dataset& data,
+                         const TrainOptions& options) {
+  const at::Tensor logits = raw.to(at::kFloat);
+  const double learned = teacher.defined() ? options.distill.weight : 0.0;
+  at::Tensor loss;
+  if (learned < 1)
+    loss =
+        data.task() == Task::kNextToken ? token_loss(logits, batch, data, options) : label_loss(logits, batch, options);
+  if (learned == 0) return loss;
+  const at::Tensor far = distance(logits, teacher, options.distill.temperature);
+  return loss.defined() ? loss * (1 - learned) + far * learned : far;
+}
+
+}  // namespace quench

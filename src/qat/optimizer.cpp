@@ -1,0 +1,147 @@
+#include "qat/optimizer.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+
+#include "quench/error.h"
+#include "quench/registry.h"
+
+namespace quench {
+namespace {
+
+using Tensors = std::vector<at::Tensor>;
+
+const std::vector<std::string> kNames = {"sgd", "adam", "adamw"};
+
+Tensors zeros_like(const Tensors& parameters) {
+  Tensors zeros;
+  for (const at::Tensor& parameter : parameters) zeros.push_back(at::zeros_like(parameter.detach()));
+  return zeros;
+}
+
+}  // namespace
+
+// Parameters with the same rate and decay, and what the optimizer keeps for each.
+struct Optimizer::Group {
+  std::vector<std::string> names;
+  Tensors parameters;
+  double rate = 0.0, decay = 0.0;
+  bool is_network = true;
+  Tensors first, second;  // sgd: momentum; adam: mean and variance of gradients
+  Tensors steps;          // adam: how many steps each has made
+
+  void make_state(bool is_adam) {
+    first = zeros_like(parameters);
+    if (!is_adam) return;
+    second = zeros_like(parameters);
+    for (const at::Tensor& parameter : parameters)
+      steps.push_back(at::zeros({}, parameter.options().dtype(at::kFloat).requires_grad(false)));
+  }
+
+  // The lists of those that have a gradient.
+  struct Active {
+    Tensors parameters, gradients, first, second, steps;
+  };
+  Active active() const {
+    Active list;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const at::Tensor gradient = parameters[i].grad();
+      if (!gradient.defined()) continue;
+      list.parameters.push_back(parameters[i].detach());
+      list.gradients.push_back(gradient);
+      list.first.push_back(first[i]);
+      if (steps.empty()) continue;
+      list.second.push_back(second[i]);
+      list.steps.push_back(steps[i]);
+    }
+    return list;
+  }
+};
+
+Optimizer::Optimizer(const std::vector<TrainedParameter>& parameters, OptimizerOptions options)
+    : options_(std::move(options)) {
+  if (std::find(kNames.begin(), kNames.end(), options_.name) == kNames.end())
+    fail_unknown_name("optimizer", options_.name, kNames);
+  for (const ParameterKind kind : {ParameterKind::kWeight, ParameterKind::kOther, ParameterKind::kQuantizer}) {
+    auto group = std::make_unique<Group>();
+    group->is_network = kind != ParameterKind::kQuantizer;
+    group->rate = group->is_network ? options_.lr : options_.scale_lr.value_or(options_.lr);
+    group->decay = kind == ParameterKind::kWeight ? options_.weight_decay : 0.0;
+    for (const TrainedParameter& one : parameters) {
+      if (one.kind != kind) continue;
+      group->names.push_back(one.value->name());
+      group->parameters.push_back(one.value->tensor());
+    }
+    group->make_state(options_.name != "sgd");
+    if (!group->parameters.empty()) groups_.push_back(std::move(group));
+  }
+}
+
+Optimizer::~Optimizer() = default;
+
+void Optimizer::zero_grad() {
+  for (const auto& group : groups_)
+    for (at::Tensor& parameter : group->parameters) parameter.mutable_grad() = at::Tensor();
+}
+
+void Optimizer::clip(double norm) {
+  Tensors gradients;
+  for (const auto& group : groups_)
+    if (group->is_network)
+      for (const at::Tensor& gradient : group->active().gradients) gradients.push_back(gradient);
+  if (gradients.empty()) return;
+  // As a tensor: a GPU is not asked to wait.
+  const at::Tensor total = at::stack(at::_foreach_norm(gradients)).norm();
+  at::_foreach_mul_(gradients, (norm / (total + 1e-6)).clamp_max(1.0));
+}
+
+void Optimizer::step(double factor) {
+  const c10::NoGradGuard no_grad;
+  for (const auto& group : groups_) {
+    const Group::Active list = group->active();
+    const double rate = group->rate * factor;
+    if (list.parameters.empty()) continue;
+    if (options_.name == "sgd") {
+      // The buffers begin as zeros, so that the first step is like every other (no dampening).
+      at::_fused_sgd_(list.parameters, list.gradients, list.first, group->decay, options_.momentum, rate,
+                      /*dampening=*/0.0, options_.nesterov && options_.momentum > 0, /*maximize=*/false,
+                      /*is_first_step=*/false);
+      continue;
+    }
+    at::_foreach_add_(list.steps, 1);
+    const auto step_with = [&](const auto& fused) {
+      fused(list.parameters, list.gradients, list.first, list.second, at::TensorList(), list.steps, rate,
+            options_.beta1, options_.beta2, group->decay, options_.epsilon);
+    };
+    if (options_.name == "adamw")
+      step_with([](const auto&... in) { at::_fused_adamw_(in..., /*amsgrad=*/false, /*maximize=*/false); });
+    else
+      step_with([](const auto&... in) { at::_fused_adam_(in..., /*amsgrad=*/false, /*maximize=*/false); });
+  }
+}
+
+TensorMap Optimizer::state() const {
+  TensorMap state;
+  for (const auto& group : groups_)
+    for (std::size_t i = 0; i < group->names.size(); ++i) {
+      state.emplace(group->names[i] + "/first", group->first[i]);
+      if (group->steps.empty()) continue;
+      state.emplace(group->names[i] + "/second", group->second[i]);
+      state.emplace(group->names[i] + "/steps", group->steps[i]);
+    }
+  return state;
+}
+
+void Optimizer::load(const TensorMap& given) {
+  const c10::NoGradGuard no_grad;
+  for (const auto& [name, tensor] : state()) {
+    const auto found = given.find(name);
+    QUENCH_CHECK(found != given.end() && found->second.sizes() == tensor.sizes(),
+                 "the optimizer's state is of another model or optimizer: '", name, "' is missing or of another shape");
+    at::Tensor(tensor).copy_(found->second);
+  }
+}
+
+}  // namespace quench

@@ -1,0 +1,167 @@
+#include "qat/training_graph.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <set>
+
+#include "quench/error.h"
+#include "quench/op.h"
+#include "quench/pass.h"
+#include "quench/quantizers.h"
+
+namespace quench {
+namespace {
+
+bool is_quantizer_state(const Value& value) {
+  return std::any_of(value.uses().begin(), value.uses().end(),
+                     [](const Value::Use& use) { return is_quantizer(use.node) && use.slot > 0; });
+}
+
+// Running statistics, which training writes in place.
+bool is_buffer(const Value& value) {
+  return std::any_of(value.uses().begin(), value.uses().end(), [](const Value::Use& use) {
+    const std::vector<int>& slots = entry_of(*use.node).traits.buffer_slots;
+    return std::count(slots.begin(), slots.end(), use.slot) > 0;
+  });
+}
+
+bool trains(const Value& value) {
+  return value.is_constant() && (value.is_parameter() || is_buffer(value) || is_quantizer_state(value));
+}
+
+ParameterKind kind_of(const Value& value) {
+  if (is_quantizer_state(value)) return ParameterKind::kQuantizer;
+  return value.tensor().dim() > 1 ? ParameterKind::kWeight : ParameterKind::kOther;
+}
+
+// In the tensor itself, so that a module and copies of the graph see it.
+void move(const at::Tensor& tensor, const at::Device& device) {
+  if (tensor.device() != device) at::Tensor(tensor).set_data(tensor.detach().to(device));
+}
+
+}  // namespace
+
+// Where a tensor came from.
+struct TrainingGraph::Home {
+  at::Tensor tensor;
+  at::Device device;
+  bool requires_grad;
+};
+
+TrainingGraph::TrainingGraph(QuantizedModel& model, std::string device)
+    : model_(model), device_(std::move(device)), observing_(std::make_unique<Observing>(model)) {
+  for (const Value* value : model_.graph.constants()) {
+    if (!trains(*value)) continue;
+    const at::Tensor& tensor = value->tensor();
+    homes_.push_back({tensor, tensor.device(), tensor.requires_grad()});
+    move(tensor, at::Device(device_));
+    if (value->is_parameter() && tensor.is_floating_point()) tensor.requires_grad_();
+  }
+  const auto& nodes = model_.graph.nodes();
+  frozen_ = std::none_of(nodes.begin(), nodes.end(),
+                         [](const auto& node) { return node->op() == "BatchNormalization" && !node->frozen; });
+  for (const Node* node : quantizers_of(model_.graph)) flags_.quantize = flags_.quantize || is_on(*node);
+}
+
+TrainingGraph::~TrainingGraph() {
+  for (const Home& home : homes_) {
+    at::Tensor tensor = home.tensor;
+    tensor.mutable_grad() = at::Tensor();
+    tensor.set_requires_grad(home.requires_grad);
+    move(tensor, home.device);
+  }
+}
+
+const Graph& TrainingGraph::graph() const { return model_.graph; }
+
+Executor& TrainingGraph::executor() {
+  if (executor_) return *executor_;
+  running_ = std::make_unique<Graph>(model_.graph);
+  run_passes(*running_, {});
+  ExecOptions options;
+  options.device = device_;
+  options.channels_last = true;
+  executor_ = std::make_unique<Executor>(*running_, options);
+  observing_->attach(*executor_);
+  return *executor_;
+}
+
+std::vector<at::Tensor> TrainingGraph::forward(const NamedValues& inputs, bool training, std::uint64_t seed,
+                                               std::uint64_t step) {
+  Executor& running = executor();
+  running.options().training = running.options().grad = training;
+  running.options().seed = seed;
+  running.options().step = step;
+  std::vector<std::string> names;
+  for (const Value* output : running.graph().outputs()) names.push_back(output->name());
+  const NamedValues results = running.run(inputs, names);
+  if (flags_.observe) observing_->switch_followers_on();
+  std::vector<at::Tensor> outputs;
+  for (const std::string& name : names) outputs.push_back(results.at(name).tensor());
+  return outputs;
+}
+
+std::vector<TrainedParameter> TrainingGraph::parameters() const {
+  std::vector<TrainedParameter> list;
+  for (const Value* value : model_.graph.parameters())
+    if (value->tensor().is_floating_point()) list.push_back({value, kind_of(*value)});
+  return list;
+}
+
+TensorMap TrainingGraph::state() const {
+  TensorMap state;
+  for (const Value* value : model_.graph.constants())
+    if (trains(*value)) state.emplace(value->name(), value->tensor());
+  return state;
+}
+
+void TrainingGraph::load(const TensorMap& given) {
+  const c10::NoGradGuard no_grad;
+  TensorMap own = state();
+  for (auto& [name, tensor] : own) {
+    const auto found = given.find(name);
+    QUENCH_CHECK(found != given.end(), "the state holds no '", name, "'");
+    QUENCH_CHECK(found->second.sizes() == tensor.sizes(), "'", name, "' has the shape ", found->second.sizes(),
+                 " in the state, and ", tensor.sizes(), " in the model");
+  }
+  QUENCH_CHECK(given.size() == own.size(), "the state is of another model: it has ", given.size(), " tensors, not ",
+               own.size());
+  for (auto& [name, tensor] : own) at::Tensor(tensor).detach().copy_(given.at(name));
+}
+
+void TrainingGraph::set_flags(QuantFlags flags) {
+  set_state(model_.graph, std::nullopt, {.quantize = flags.quantize});
+  if (flags.observe)
+    for (const ObservedQuantizer& one : observing_->quantizers()) set_fake_quant_flags(*one.node, flags);
+  flags_ = flags;
+  executor_.reset();
+}
+
+void TrainingGraph::freeze_norms() {
+  if (frozen_) return;
+  run_passes(model_.graph, {"freeze_norms", "infer_shapes"});
+  frozen_ = true;
+  executor_.reset();
+}
+
+TensorMap TrainingGraph::observers() const {
+  TensorMap all;
+  for (const ObservedQuantizer& one : observing_->quantizers())
+    if (one.observer->seen())
+      for (const auto& [name, tensor] : one.observer->state()) all.emplace(one.node->name() + "/" + name, tensor);
+  return all;
+}
+
+void TrainingGraph::load_observers(const TensorMap& state) {
+  for (const ObservedQuantizer& one : observing_->quantizers()) {
+    const std::string prefix = one.node->name() + "/";
+    TensorMap own;
+    for (auto at = state.lower_bound(prefix); at != state.end() && at->first.starts_with(prefix); ++at)
+      own.emplace(at->first.substr(prefix.size()), at->second);
+    if (!own.empty()) one.observer->load(own);
+  }
+}
+
+}  // namespace quench
