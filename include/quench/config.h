@@ -12,6 +12,7 @@
 #include "quench/data.h"
 #include "quench/options.h"
 #include "quench/quant_config.h"
+#include "quench/train.h"
 
 namespace quench {
 
@@ -27,7 +28,8 @@ struct KeptKey {
 };
 
 struct JobData {
-  std::optional<DatasetSpec> calib, eval, train;
+  std::optional<DatasetSpec> calib, eval;
+  std::optional<DatasetSpec> train, val;  // of training: what it learns from, what chooses the best epoch
 };
 
 // A reconstruction method and all its options, those not given with their defaults. Lists are words: "20,2".
@@ -54,6 +56,7 @@ struct JobConfig {
   CalibrationOptions calibration;
   std::int64_t calibration_samples = 0;  // at most this many items of the data for calibration; 0: all
   MethodConfig method;
+  std::optional<TrainOptions> train;              // quantization-aware training; absent: none
   std::optional<bool> equalize;                   // absent: the platform's default
   std::optional<bool> smooth;                     // the same
   std::optional<BiasCorrection> bias_correction;  // absent: the platform's default

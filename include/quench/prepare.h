@@ -34,6 +34,10 @@ QuantizedModel prepare_by_platform(const Graph& graph, const std::string& platfo
 // the entry.
 QuantizedModel insert_quantizers(const Graph& graph, const QuantPlan& plan);
 
+// For a model whose norms stay while it trains (NormMode::kLive, kFrozen): its weight quantizers see the weights as
+// they will be folded. Nothing happens where the platform quantizes them as they are.
+void make_norms_live(QuantizedModel& model, const QuantConfig& config);
+
 // Calibration by the caller's own loop, with MQBench's verbs:
 //   enable_calibration(model);
 //   for (batch : data) forward(model, {batch});

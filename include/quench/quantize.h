@@ -1,6 +1,7 @@
-// The whole of post-training quantization in one call: fuse, equalize, plan, smooth, insert, calibrate, correct biases,
-// reconstruct (if a method is named), then measure. `quench quantize` calls it and nothing more. Each step is a
-// function of its own (quench/prepare.h, calibrate.h, ptq.h), and calling them one by one gives the same model.
+// The whole of quantization in one call: fuse, equalize, plan, smooth, insert, calibrate, correct biases, reconstruct
+// (if a method is named) or train (if the job says how), then measure. `quench quantize` and `quench train` call it and
+// nothing more. Each step is a function of its own (quench/prepare.h, calibrate.h, ptq.h), and calling them one by one
+// gives the same model.
 //
 //   quench::Quantized result = quench::quantize("model.onnx", *data, {.platform = "onnxruntime"});
 //   quench::write_deployment(quench::deploy(result.model, {.name = "model"}), "files");
@@ -21,6 +22,7 @@
 #include "quench/ptq.h"
 #include "quench/quantized_model.h"
 #include "quench/reconstruct.h"
+#include "quench/train.h"
 
 namespace quench {
 
@@ -50,6 +52,7 @@ struct QuantizeRecord {
   std::optional<SmoothRecord> smoothed;
   std::optional<BiasCorrectionRecord> corrected;
   std::optional<ReconstructionRecord> reconstructed;
+  std::optional<TrainRecord> trained;
   std::optional<AgreementRecord> agreement;  // with float, on a few of the calibration images
   std::optional<EvalResult> float_eval, quantized_eval;
   std::optional<EvalResult> integer_eval;  // of the converted model
@@ -69,9 +72,11 @@ struct QuantizeData {
   QuantizeData(const Dataset& calib_data) : calib(&calib_data) {}  // NOLINT: one data set is all that is needed
   QuantizeData() = default;
 
-  const Dataset* calib = nullptr;    // null only if the work stops before `calibrate`
-  const Dataset* eval = nullptr;     // accuracy in float and quantized is measured on it
-  const Dataset* profile = nullptr;  // errors of single layers are measured on it
+  const Dataset* calib = nullptr;       // null only if the work stops before `calibrate`
+  const Dataset* train = nullptr;       // for a job that trains
+  const Dataset* validation = nullptr;  // chooses the best epoch
+  const Dataset* eval = nullptr;        // accuracy in float and quantized is measured on it
+  const Dataset* profile = nullptr;     // errors of single layers are measured on it
 };
 
 struct QuantizeOptions {
@@ -84,6 +89,9 @@ struct QuantizeOptions {
   std::function<void(const std::string& what, std::int64_t done, std::int64_t total)> progress;
   std::function<void(const UnitRecord& unit, std::size_t index, std::size_t count)> unit_done;  // of reconstruction
   std::string checkpoint;  // a folder where reconstruction keeps finished units and looks for them; "": none
+  std::string training;    // a folder where training keeps its checkpoints and logs; "": none
+  bool resume = false;     // training goes on from the checkpoint there
+  std::function<void(const TrainEpoch& epoch)> epoch_done;
 };
 
 // What the config leaves open (equalize, smooth, bias_correction) is the platform's. Throws for a graph that is

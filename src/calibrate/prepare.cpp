@@ -86,9 +86,12 @@ QuantizedModel prepare(const Graph& graph, const QuantConfig& config, const Prep
   fuse_for_quantizing(fused, config, options.norm);
   if (options.plan) check_plan(fused, *options.plan);
   QuantizedModel model = insert_quantizers(fused, options.plan ? *options.plan : make_plan(fused, config));
-  if (options.norm != NormMode::kFold && joins_norms(config))
-    run_passes(model.graph, {"make_norms_live", "infer_shapes"});
+  if (options.norm != NormMode::kFold) make_norms_live(model, config);
   return model;
+}
+
+void make_norms_live(QuantizedModel& model, const QuantConfig& config) {
+  if (joins_norms(config)) run_passes(model.graph, {"make_norms_live", "infer_shapes"});
 }
 
 QuantizedModel prepare_by_platform(const Graph& graph, const std::string& platform, QuantConfig config,

@@ -52,6 +52,7 @@ void add_run(CLI::App& app, CommandLine& command_line);
 void add_eval(CLI::App& app, CommandLine& command_line);
 void add_plan(CLI::App& app, CommandLine& command_line);
 void add_quantize(CLI::App& app, CommandLine& command_line);
+void add_train(CLI::App& app, CommandLine& command_line);
 void add_profile(CLI::App& app, CommandLine& command_line);
 void add_convert(CLI::App& app, CommandLine& command_line);
 void add_deploy(CLI::App& app, CommandLine& command_line);

@@ -11,6 +11,7 @@
 #include "quench/pass.h"
 #include "quench/platform.h"
 #include "quench/ptq_method.h"
+#include "quench/train_loop.h"
 #include "quench/verify.h"
 #include "quench/zoo.h"
 
@@ -36,6 +37,7 @@ std::vector<Section> all_sections() {
           section<FakeQuantRegistry>("fake-quantizers", "Fake quantizers"),
           section<PlatformRegistry>("platforms", "Platforms"),
           section<PtqMethodRegistry>("methods", "Reconstruction methods"),
+          section<TrainLoopRegistry>("loops", "Training loops"),
           section<ExporterRegistry>("exporters", "Exporters"),
           section<RuntimeRegistry>("runtimes", "Runtimes"),
           section<DatasetRegistry>("data", "Kinds of data"),

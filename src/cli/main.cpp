@@ -31,6 +31,7 @@ void add_commands(CLI::App& app, CommandLine& command_line) {
   add_eval(app, command_line);
   add_plan(app, command_line);
   add_quantize(app, command_line);
+  add_train(app, command_line);
   add_profile(app, command_line);
   add_convert(app, command_line);
   add_deploy(app, command_line);
@@ -64,7 +65,7 @@ int run_program(int argc, char** argv) {
   command_line.cpu_note = avoid_cpu_quirks();
   keep_large_blocks();
   end_cleanly_on_interrupt();
-  CLI::App app("quench: inspect, run, evaluate, quantize, convert, deploy and verify neural networks", "quench");
+  CLI::App app("quench: inspect, run, evaluate, quantize, train, convert, deploy and verify neural networks", "quench");
   add_commands(app, command_line);
   try {
     if (!parse(app, argc, argv)) return kDone;

@@ -1,4 +1,5 @@
-// quench quantize: from a float model to a calibrated one, with plan, record and report.
+// quench quantize: from a float model to a calibrated one, with plan, record and report. quench train: to a trained
+// one.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -24,12 +25,13 @@
 #include "report/quantize_record.h"
 #include "report/reconstruct_text.h"
 #include "report/table.h"
+#include "report/train_text.h"
 
 namespace quench {
 namespace {
 
 struct JobDatasets {
-  std::unique_ptr<Dataset> calib, eval, profile;
+  std::unique_ptr<Dataset> calib, eval, profile, train, validation;
 };
 
 DatasetSpec limited(DatasetSpec spec, std::int64_t most) {
@@ -45,12 +47,14 @@ JobDatasets open_datasets(const QuantizeJob& job, const Graph& graph) {
   if (data.calib && job.profile_images > 0)
     opened.profile = open_dataset(limited(*data.calib, job.profile_images), graph);
   if (data.eval) opened.eval = open_dataset(*data.eval, graph);
+  if (data.train && job.config.train) opened.train = open_dataset(*data.train, graph);
+  if (data.val && job.config.train) opened.validation = open_dataset(*data.val, graph);
   return opened;
 }
 
 std::vector<FileHash> hash_files(const JobConfig& config) {
   std::vector<FileHash> files = {hash_file(config.model)};
-  for (const auto& spec : {config.data.calib, config.data.eval}) {
+  for (const auto& spec : {config.data.calib, config.data.eval, config.data.train, config.data.val}) {
     if (!spec) continue;
     for (FileHash& file : hash_data(*spec)) files.push_back(std::move(file));
   }
@@ -153,8 +157,9 @@ class ProgressBars {
   void show(const std::string& what, std::int64_t done, std::int64_t total) {
     // Reconstruction counts over all units: one bar, with the present unit's name.
     const bool learns = what.starts_with("reconstructing"), goes_on = learns && what_.starts_with("reconstructing");
+    const char* unit = learns ? "iterations" : what == "training" ? "steps" : "images";
     if (what != what_ && !goes_on) bar_.reset();
-    if (!bar_) bar_ = std::make_unique<Progress>(std::cerr, style_, what, learns ? "iterations" : "images");
+    if (!bar_) bar_ = std::make_unique<Progress>(std::cerr, style_, what, unit);
     if (goes_on) bar_->rename(what);
     what_ = what;
     bar_->show(done, total);
@@ -195,7 +200,18 @@ Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDa
       if (!common.silent()) std::cerr << unit_line(unit, index, count) << std::endl;
     };
   }
+  if (job.config.train && !job.dry_run) {
+    options.training = job.training();
+    options.resume = job.resume;
+    options.epoch_done = [&](const TrainEpoch& epoch) {
+      if (common.silent()) return;
+      bars.clear_line();
+      std::cerr << epoch_line(epoch, job.config.train->epochs) << std::endl;
+    };
+  }
   QuantizeData sets;
+  sets.train = data.train.get();
+  sets.validation = data.validation.get();
   sets.calib = data.calib.get();
   sets.eval = data.eval.get();
   sets.profile = data.profile.get();
@@ -208,6 +224,8 @@ void print_summary(const QuantizeJob& job, const QuantizeRecord& record, const s
   if (record.reconstructed) std::cout << "\n" << units_table(*record.reconstructed);
   if (files) std::cout << deployment_text(*files, job.deploy_folder());
 }
+
+}  // namespace
 
 void run_job(const QuantizeJob& job, const CommonOptions& common) {
   if (!job.dump_after.empty()) std::filesystem::remove(job.file(dump_name(job.dump_after)));  // of an earlier run
@@ -248,8 +266,6 @@ void run_job(const QuantizeJob& job, const CommonOptions& common) {
   if (common.json) return print_json(json_of(record));
   print_summary(job, record, files);
 }
-
-}  // namespace
 
 void add_quantize(CLI::App& app, CommandLine& command_line) {
   auto arguments = std::make_shared<QuantizeArguments>();

@@ -49,7 +49,7 @@ void set_method(const QuantizeArguments& arguments, JobConfig& config) {
     method = {arguments.method, checked_method_options(arguments.method, {})};
   QUENCH_CHECK(!method.name.empty() || arguments.max_memory.empty(),
                "--max-memory bounds the caches of reconstruction: give --method NAME, too");
-  QUENCH_CHECK(!method.name.empty() || !arguments.resume,
+  QUENCH_CHECK(!method.name.empty() || arguments.trains || !arguments.resume,
                "--resume continues a reconstruction: give --method NAME, too");
   if (!arguments.max_memory.empty()) method.options.set("max_memory", gigabytes(arguments.max_memory));
 }
@@ -58,6 +58,25 @@ void set_method(const QuantizeArguments& arguments, JobConfig& config) {
 bool reaches(const QuantizeJob& job, const std::string& stage) {
   if (job.dry_run) return false;
   return job.stop_after.empty() || !comes_after(stage, job.stop_after);
+}
+
+// Calibration looks at this many items of the training data where no others are named.
+constexpr const char* kItemsForCalibration = "1024";
+
+void set_training(const QuantizeArguments& arguments, JobConfig& config) {
+  QUENCH_CHECK(arguments.trains || !config.train, "the config asks for training (loop '", config.train->loop,
+               "'), which 'quench quantize' does not do: use 'quench train', or remove the training keys");
+  if (!arguments.trains) return;
+  if (!config.train) config.train.emplace();
+  if (!arguments.train.empty()) config.data.train = parse_spec(arguments.train);
+  if (!arguments.val.empty()) config.data.val = parse_spec(arguments.val);
+  if (arguments.epochs) config.train->epochs = *arguments.epochs;
+  if (arguments.lr) config.train->optimizer.lr = *arguments.lr;
+  if (arguments.train_batch) config.train->batch = *arguments.train_batch;
+  check_train_options(*config.train);
+  if (config.data.calib || !config.data.train) return;
+  config.data.calib = config.data.train;
+  config.data.calib->options.try_emplace("limit", kItemsForCalibration);
 }
 
 void lay_options(const QuantizeArguments& arguments, JobConfig& config) {
@@ -74,6 +93,7 @@ void lay_options(const QuantizeArguments& arguments, JobConfig& config) {
   if (arguments.device != "cpu") config.calibration.device = arguments.device;
   if (!arguments.bits.empty()) set_bits(arguments.bits, config.quant);
   set_method(arguments, config);
+  set_training(arguments, config);
   config.calibration.workers = std::max(config.calibration.workers, arguments.workers);
 }
 
@@ -146,6 +166,8 @@ void check(const QuantizeJob& job) {
   refuse_unbuilt(config, JobStage::kQuantize);
   QUENCH_CHECK(!config.model.empty(), "no model: name it on the command line or as 'model' in the config");
   QUENCH_CHECK(!config.quant.platform.empty(), "no platform: give --platform NAME ('quench list platforms')");
+  QUENCH_CHECK(!config.train || config.data.train || !reaches(job, "train"),
+               "no data to train on: give --train SPEC (docs/data.md)");
   QUENCH_CHECK(config.data.calib || !reaches(job, "calibrate"),
                "no data to calibrate on: give --calib SPEC (docs/data.md)");
   QUENCH_CHECK(job.dry_run || !config.output.empty(), "no output: give -o FOLDER");
@@ -212,6 +234,22 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
   add_device_option(command, arguments.device);
 }
 
+void add_training_options(CLI::App& command, QuantizeArguments& arguments) {
+  arguments.trains = true;
+  command.add_option("--train", arguments.train, "data to train on (docs/data.md)")->type_name("SPEC");
+  command
+      .add_option("--val", arguments.val,
+                  "data that is evaluated after each epoch and chooses the best one (default: the last one is kept)")
+      ->type_name("SPEC");
+  command.add_option("--epochs", arguments.epochs, "passes over the training data (default: 10)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 20));
+  command.add_option("--lr", arguments.lr, "learning rate at its highest (default: 0.01)")->type_name("RATE");
+  command.add_option("--train-batch", arguments.train_batch, "items of a step (default: 128)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 20));
+}
+
 std::string QuantizeJob::file(const std::string& file_name) const {
   return (fs::path(config.output) / file_name).string();
 }
@@ -228,6 +266,11 @@ bool QuantizeJob::deploy_configured() const {
 QuantizeJob job_of(const QuantizeArguments& arguments) {
   QuantizeJob job;
   QuantArguments quant = arguments.quant;
+  const auto is_config = [](const std::string& file) {
+    return file.ends_with(".yaml") || file.ends_with(".yml") || file.ends_with(".json");
+  };
+  QuantizeArguments given = arguments;
+  if (quant.config.empty() && is_config(arguments.model)) std::swap(quant.config, given.model);
   // Before the user's own settings, which may be of this method's options. Other layouts have no such key.
   const bool is_own_layout = quant.config.empty() || read_config(quant.config).layout == "quench";
   if (!arguments.method.empty() && is_own_layout)
@@ -236,7 +279,7 @@ QuantizeJob job_of(const QuantizeArguments& arguments) {
   job.import = arguments.import;
   if (job.import.inputs.empty())
     for (const std::string& shape : job.config.input_shapes) job.import.inputs.push_back(parse_input_shape(shape));
-  lay_options(arguments, job.config);
+  lay_options(given, job.config);
   take_plan(arguments.plan, job);
   job.config = with_platform_defaults(job.config);
   job.stop_after = arguments.stop_after;

@@ -1,4 +1,4 @@
-// What `quench quantize` is told, as one value: config file, then options; checked before any work.
+// What `quench quantize` and `quench train` are told, as one value: config file, then options; checked before any work.
 #pragma once
 
 #include <optional>
@@ -18,6 +18,11 @@ struct QuantizeArguments {
   ImportOptions import;
   std::string model, calib, eval, output, plan, bias_correction, statistics, stop_after, dump_after, device = "cpu";
   std::string bits, method, max_memory;
+  bool trains = false;  // 'quench train'
+  std::string train, val;
+  std::optional<int> epochs;
+  std::optional<double> lr;
+  std::optional<std::int64_t> train_batch;
   std::optional<std::uint64_t> seed;
   bool no_deploy = false, force = false, equalize = false, dry_run = false, time = false, skip_broken = false,
        resume = false;
@@ -28,6 +33,7 @@ struct QuantizeArguments {
 };
 
 void add_quantize_options(CLI::App& command, QuantizeArguments& arguments);
+void add_training_options(CLI::App& command, QuantizeArguments& arguments);  // beside those
 
 struct QuantizeJob {
   JobConfig config;
@@ -42,6 +48,7 @@ struct QuantizeJob {
 
   std::string file(const std::string& name) const;  // inside the output folder
   std::string deploy_folder() const;
+  std::string training() const { return file("training"); }           // checkpoints and logs of training
   std::string checkpoint() const { return file(".reconstruction"); }  // finished units, until the job is done
   bool deploy_configured() const;                                     // the user configured it: then it must succeed
   std::string deploy_name() const { return config.deploy.name.empty() ? name : config.deploy.name; }
@@ -50,5 +57,8 @@ struct QuantizeJob {
 
 // Throws if it cannot work: no platform, stages that are not built, an output that cannot be written ...
 QuantizeJob job_of(const QuantizeArguments& arguments);
+
+// Quantizes or trains, deploys, writes and prints.
+void run_job(const QuantizeJob& job, const CommonOptions& common);
 
 }  // namespace quench

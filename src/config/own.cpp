@@ -51,6 +51,7 @@ void read_data(MapReader map, JobData& data) {
   if (const Tree* calib = map.find("calib")) data.calib = read_spec(*calib, map.path_of("calib"));
   if (const Tree* eval = map.find("eval")) data.eval = read_spec(*eval, map.path_of("eval"));
   if (const Tree* train = map.find("train")) data.train = read_spec(*train, map.path_of("train"));
+  if (const Tree* val = map.find("val")) data.val = read_spec(*val, map.path_of("val"));
   map.finish();
 }
 
@@ -129,16 +130,6 @@ void read_corrections(MapReader& map, JobConfig& job) {
     job.bias_correction = bias_correction_from_name(*which);
 }
 
-void keep_later_stages(MapReader& map, JobConfig& job) {
-  if (auto train = map.map("train")) {
-    keep(
-        job, JobStage::kTrain, *train,
-        {"loop", "epochs", "batch", "optimizer", "lr", "scale_lr", "momentum", "weight_decay", "schedule", "milestones",
-         "gamma", "val_begin", "val_interval", "dynamic_intervals", "disable_observer_begin", "freeze_bn_begin"});
-    train->finish();
-  }
-}
-
 void read_deploy(MapReader map, JobConfig& job) {
   set(job.deploy.folder, map.text("folder"));
   set(job.deploy.name, map.text("name"));
@@ -187,7 +178,7 @@ void read_own(const Tree& tree, const std::string& path, JobConfig& job) {
   if (auto calibration = map.map("calibration")) read_calibration(*calibration, job);
   if (auto method = map.map("method")) read_method(*method, job);
   read_corrections(map, job);
-  keep_later_stages(map, job);
+  if (auto train = map.map("train")) read_train(*train, job);
   if (auto deploy = map.map("deploy")) read_deploy(*deploy, job);
   read_record(map, job);
   map.finish();

@@ -30,6 +30,10 @@ void set_platform(JobConfig& job, const Tree& place, const std::string& name);
 // `given` over the method's defaults; `place` is for messages.
 MethodConfig make_method(const std::string& name, const Options& given, const Tree& place);
 
+// Training: what is not said keeps its default (qat/train_fields.h has the keys).
+void read_train(MapReader map, JobConfig& job);
+void write_train(class YamlWriter& out, const TrainOptions& options);
+
 // Keeps the keys of a stage that is not built; those that are absent become known all the same.
 void keep(JobConfig& job, JobStage stage, MapReader& map, const std::vector<std::string>& keys);
 std::string joined(const std::vector<std::string>& names);  // with commas

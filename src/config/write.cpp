@@ -1,72 +1,11 @@
 // A job in quench's own schema, for the record. Defaults are left out.
-#include <yaml-cpp/yaml.h>
-
+#include "config/parts.h"
+#include "config/yaml_writer.h"
 #include "platforms/plan/settings.h"
 #include "quench/config.h"
 
 namespace quench {
 namespace {
-
-class Writer {
- public:
-  Writer() { out_.SetDoublePrecision(17); }
-
-  template <typename T>
-  void put(const char* key, const T& value) {
-    out_ << YAML::Key << key << YAML::Value << value;
-  }
-  // Quoted: a word must not come back as a number.
-  void put_text(const std::string& key, const std::string& text) {
-    out_ << YAML::Key << key << YAML::Value << YAML::DoubleQuoted << text;
-  }
-  void put_some(const char* key, const std::string& text) {
-    if (!text.empty()) put_text(key, text);
-  }
-  void put_some(const char* key, const std::vector<std::string>& texts) {
-    if (texts.empty()) return;
-    out_ << YAML::Key << key << YAML::Value << YAML::Flow << YAML::BeginSeq;
-    for (const std::string& text : texts) out_ << YAML::DoubleQuoted << text;
-    out_ << YAML::EndSeq;
-  }
-  void put_some(const char* key, const std::vector<std::vector<std::string>>& chains) {
-    if (chains.empty()) return;
-    out_ << YAML::Key << key << YAML::Value << YAML::Flow << chains;
-  }
-  void put_some(const char* key, const Options& options) {
-    if (options.values().empty()) return;
-    begin(key, true);
-    put_all(options);
-    end();
-  }
-  void put_all(const Options& options) {
-    for (const auto& [name, value] : options.values())
-      if (const auto* number = std::get_if<double>(&value))
-        put(name.c_str(), *number);
-      else
-        put_text(name, std::get<std::string>(value));
-  }
-  template <typename T>
-  void put_some(const char* key, const std::optional<T>& value) {
-    if (value) put(key, *value);
-  }
-
-  void begin(const char* key, bool flow = false) {
-    out_ << YAML::Key << key << YAML::Value;
-    begin(flow);
-  }
-  void begin(bool flow = false) {
-    if (flow) out_ << YAML::Flow;
-    out_ << YAML::BeginMap;
-  }
-  void end() { out_ << YAML::EndMap; }
-  void begin_list(const char* key) { out_ << YAML::Key << key << YAML::Value << YAML::BeginSeq; }
-  void end_list() { out_ << YAML::EndSeq; }
-
-  std::string text() const { return std::string(out_.c_str()) + "\n"; }
-
- private:
-  YAML::Emitter out_;
-};
 
 const char* name_of(Format format) {
   switch (format) {
@@ -78,7 +17,7 @@ const char* name_of(Format format) {
   return "";
 }
 
-void write(Writer& out, const char* key, const QuantSettings& settings) {
+void write(YamlWriter& out, const char* key, const QuantSettings& settings) {
   if (settings.empty()) return;
   out.begin(key, true);
   if (settings.format) out.put("format", name_of(*settings.format));
@@ -97,7 +36,7 @@ void write(Writer& out, const char* key, const QuantSettings& settings) {
   out.end();
 }
 
-void write(Writer& out, const LayerRule& rule) {
+void write(YamlWriter& out, const LayerRule& rule) {
   out.begin();
   out.put_some("match", rule.match);
   out.put_some("op", rule.op);
@@ -108,7 +47,7 @@ void write(Writer& out, const LayerRule& rule) {
   out.end();
 }
 
-void write(Writer& out, const QuantConfig& quant) {
+void write(YamlWriter& out, const QuantConfig& quant) {
   out.put_some("platform", quant.platform);
   if (quant.parity) out.put("parity", true);
   if (quant.float_fallback) out.put("float_fallback", true);
@@ -134,7 +73,7 @@ void write(Writer& out, const QuantConfig& quant) {
 }
 
 // As a map: a path may hold what a spec string cannot.
-void write(Writer& out, const char* key, const std::optional<DatasetSpec>& spec) {
+void write(YamlWriter& out, const char* key, const std::optional<DatasetSpec>& spec) {
   if (!spec) return;
   out.begin(key, true);
   out.put_text("kind", spec->kind);
@@ -143,7 +82,7 @@ void write(Writer& out, const char* key, const std::optional<DatasetSpec>& spec)
   out.end();
 }
 
-void write_calibration(Writer& out, const JobConfig& job) {
+void write_calibration(YamlWriter& out, const JobConfig& job) {
   const CalibrationOptions& options = job.calibration;
   const CalibrationOptions plain;
   out.begin("calibration");
@@ -157,7 +96,7 @@ void write_calibration(Writer& out, const JobConfig& job) {
   out.end();
 }
 
-void write_deploy(Writer& out, const DeployConfig& deploy) {
+void write_deploy(YamlWriter& out, const DeployConfig& deploy) {
   if (deploy.folder.empty() && deploy.name.empty() && deploy.opset == 0 && deploy.exporter.values().empty()) return;
   out.begin("deploy");
   out.put_some("folder", deploy.folder);
@@ -167,7 +106,7 @@ void write_deploy(Writer& out, const DeployConfig& deploy) {
   out.end();
 }
 
-void write_record(Writer& out, const JobConfig& job) {
+void write_record(YamlWriter& out, const JobConfig& job) {
   if (!job.metadata.empty()) {
     out.begin("metadata");
     for (const auto& [key, value] : job.metadata) out.put_text(key, value);
@@ -191,18 +130,19 @@ void write_record(Writer& out, const JobConfig& job) {
 }  // namespace
 
 std::string to_yaml(const JobConfig& job) {
-  Writer out;
+  YamlWriter out;
   out.begin();
   out.put("version", job.version);
   if (job.layout != "quench") out.put("layout", job.layout);
   out.put_some("model", job.model);
   out.put_some("input_shape", job.input_shapes);
   write(out, job.quant);
-  if (job.data.calib || job.data.eval || job.data.train) {
+  if (job.data.calib || job.data.eval || job.data.train || job.data.val) {
     out.begin("data");
     write(out, "calib", job.data.calib);
     write(out, "eval", job.data.eval);
     write(out, "train", job.data.train);
+    write(out, "val", job.data.val);
     out.end();
   }
   write_calibration(out, job);
@@ -212,6 +152,7 @@ std::string to_yaml(const JobConfig& job) {
     out.put_all(job.method.options);
     out.end();
   }
+  if (job.train) write_train(out, *job.train);
   out.put_some("equalize", job.equalize);
   out.put_some("smooth", job.smooth);
   if (job.bias_correction) out.put("bias_correction", name_of(*job.bias_correction));

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/autocast_mode.h>
+#include <fmt/format.h>
 
 #include <chrono>
 #include <cmath>
@@ -15,6 +16,7 @@
 #include "qat/loss.h"
 #include "qat/optimizer.h"
 #include "qat/train_checkpoint.h"
+#include "qat/train_fields.h"
 #include "qat/training_log.h"
 #include "qat/validate.h"
 #include "qat/weight_average.h"
@@ -48,23 +50,36 @@ class Autocast {
   bool on_;
 };
 
-// All that decides the result; text forms of what the user gave.
+// Collects the options as text.
+class Listed {
+ public:
+  template <typename T>
+  void operator()(const char* key, const T& field) {
+    text_ += concat(" ", key, "=", field);
+  }
+  void operator()(const char* key, double field) { text_ += fmt::format(" {}={}", key, field); }
+  void operator()(const char* key, const std::optional<double>& field) { (*this)(key, field.value_or(-1)); }
+  void operator()(const char* key, const std::vector<double>& field) {
+    for (const double one : field) (*this)(key, one);
+  }
+  void operator()(const char* key, const std::vector<std::pair<int, int>>& field) {
+    for (const auto& [from, interval] : field) text_ += concat(" ", key, "=", from, ":", interval);
+  }
+  void enter(const char* key) { text_ += concat(" ", key, "{"); }
+  void leave() { text_ += "}"; }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// Of all that decides the result.
 std::uint64_t job_key(const QuantizedModel& model, const TrainData& data, const TrainOptions& options) {
-  const OptimizerOptions& optimizer = options.optimizer;
-  const ScheduleOptions& schedule = options.schedule;
-  std::string text = to_text(model.graph, {.data = false}) + to_yaml(model.plan);
-  text += concat(" ", data.train.size(), " ", data.validation ? data.validation->size() : 0, " ", options.loop, " ",
-                 options.epochs, " ", options.max_steps, " ", options.batch, " ", options.seed, " ", options.device,
-                 " ", options.bf16, " ", optimizer.name, " ", optimizer.lr, " ", optimizer.momentum, " ",
-                 optimizer.nesterov, " ", optimizer.weight_decay, " ", optimizer.beta1, " ", optimizer.beta2, " ",
-                 optimizer.epsilon, " ", optimizer.scale_lr.value_or(-1));
-  text +=
-      concat(" ", schedule.name, " ", schedule.warmup_epochs, " ", schedule.warmup_start, " ", schedule.step_epochs,
-             " ", schedule.gamma, " ", schedule.end, " ", options.augment.flip, " ", options.augment.crop, " ",
-             options.distill.weight, " ", options.distill.temperature, " ", options.label_smoothing, " ",
-             options.clip_norm, " ", options.ema, " ", options.freeze_bn_begin, " ", options.disable_observer_begin);
-  for (const double milestone : schedule.milestones) text += concat(" ", milestone);
-  return stable_hash(text);
+  Listed listed;
+  visit_train_options(options, listed);
+  return stable_hash(concat(to_text(model.graph, {.data = false}), to_yaml(model.plan), listed.text(), " ",
+                            options.seed, " ", options.device, " ", data.train.size(), " ",
+                            data.validation ? data.validation->size() : 0));
 }
 
 class Trainer : public Training {

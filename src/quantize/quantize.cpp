@@ -7,6 +7,7 @@
 #include "quantize/fallen_apart.h"
 #include "quantize/method_defaults.h"
 #include "quantize/stages.h"
+#include "quantize/train_defaults.h"
 #include "quench/convert.h"
 #include "quench/engine.h"
 #include "quench/error.h"
@@ -63,7 +64,8 @@ class Quantizing {
     refuse_unbuilt(config, JobStage::kQuantize);
     check_is_float(original_);
     run_passes(original_, cleanup_passes());
-    model_.graph = original_;
+    check_training();
+    model_.graph = config_.train ? original_.clone() : original_;  // training writes into the tensors
     begin_record();
   }
 
@@ -77,6 +79,7 @@ class Quantizing {
     if (config_.bias_correction.value_or(BiasCorrection::kNone) != BiasCorrection::kNone)
       stages_.run("correct_biases", [&] { correct(); });
     if (!config_.method.name.empty()) stages_.run("reconstruct", [&] { reconstruct_units(); });
+    if (config_.train) stages_.run("train", [&] { train_model(); });
     stages_.run("compare", [&] { compare(); });
     if (data_.eval) stages_.run("evaluate", [&] { evaluate_both(); });
     if (data_.profile) stages_.run("profile", [&] { profile_layers(); });
@@ -91,6 +94,15 @@ class Quantizing {
   Progress progress(const std::string& what) const {
     if (!options_.progress) return {};
     return [this, what](std::int64_t done, std::int64_t total) { options_.progress(what, done, total); };
+  }
+
+  void check_training() const {
+    if (!config_.train) return;
+    QUENCH_CHECK(config_.method.name.empty(), "a job either trains or reconstructs: remove 'train' or 'method'");
+    QUENCH_CHECK(!config_.equalize.value_or(false) && !config_.smooth.value_or(false) &&
+                     config_.bias_correction.value_or(BiasCorrection::kNone) == BiasCorrection::kNone,
+                 "equalize, smooth and bias_correction are for post-training quantization; training does their work");
+    QUENCH_CHECK(data_.train || !stages_.reaches("train"), "no data to train on");
   }
 
   void begin_record() {
@@ -112,7 +124,7 @@ class Quantizing {
 
   void fuse() {
     for (std::string& text : widening_notes(model_.graph)) note(std::move(text));
-    fuse_for_quantizing(model_.graph, config_.quant, NormMode::kFold);
+    fuse_for_quantizing(model_.graph, config_.quant, config_.train ? NormMode::kLive : NormMode::kFold);
     fused_ = model_.graph;
   }
 
@@ -153,7 +165,10 @@ class Quantizing {
   }
   bool is_smoothed() const { return record_.smoothed && record_.smoothed->changed(); }
 
-  void insert() { model_ = insert_quantizers(model_.graph, model_.plan); }
+  void insert() {
+    model_ = insert_quantizers(model_.graph, model_.plan);
+    if (config_.train) make_norms_live(model_, config_.quant);
+  }
 
   // On all of the data, in batches of calibration's size.
   bool corrects_fast() const {
@@ -206,6 +221,27 @@ class Quantizing {
     for (const UnitRecord& unit : record_.reconstructed->units)
       if (!unit.note.empty()) note(unit.note);
     for (const std::string& text : record_.reconstructed->notes) note(text);
+  }
+
+  // Its BatchNorms end folded: the model is what will be deployed.
+  void train_model() {
+    TrainOptions options = *config_.train;
+    options.seed = config_.seed;
+    options.device = config_.calibration.device;
+    options.workers = config_.calibration.workers;
+    options.folder = options_.training;
+    options.resume = options_.resume;
+    options.epoch_done = options_.epoch_done;
+    if (options_.progress)
+      options.progress = [this](std::int64_t done, std::int64_t total, double) {
+        options_.progress("training", done, total);
+      };
+    const Graph* teacher = options.distill.weight > 0 ? &original_ : nullptr;
+    record_.trained = train(model_, {*data_.train, data_.validation}, options, teacher);
+    run_passes(model_.graph, {"fold_live_norms", "eliminate_dead", "infer_shapes"});
+    for (const std::string& text : record_.trained->notes) note(text);
+    fused_ = without_quantizers(model_.graph);  // the float network that it has become
+    record_.plan = model_.plan;
   }
 
   // With the model as imported: what was done to it on the way counts too.
@@ -286,8 +322,8 @@ void check_is_float(const Graph& graph) {
 }
 
 JobConfig with_platform_defaults(JobConfig config) {
-  config = with_method_defaults(std::move(config));
-  if (config.quant.platform.empty() || config.quant.parity) return config;
+  config = with_train_defaults(with_method_defaults(std::move(config)));
+  if (config.quant.platform.empty() || config.quant.parity || config.train) return config;
   const Platform& platform = find_platform(config.quant.platform);
   if (!config.equalize) config.equalize = platform.equalize;
   if (!config.smooth) config.smooth = platform.smooth;

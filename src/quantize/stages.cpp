@@ -24,9 +24,9 @@ std::int64_t peak_resident_bytes() { return status_bytes("VmHWM"); }
 void reset_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }  // proc(5): resets VmHWM
 
 const std::vector<std::string>& quantize_stages() {
-  static const std::vector<std::string> names = {"import",   "fuse",      "equalize",       "plan",        "smooth",
-                                                 "insert",   "calibrate", "correct_biases", "reconstruct", "compare",
-                                                 "evaluate", "profile",   "deploy"};
+  static const std::vector<std::string> names = {"import",  "fuse",      "equalize",       "plan",        "smooth",
+                                                 "insert",  "calibrate", "correct_biases", "reconstruct", "train",
+                                                 "compare", "evaluate",  "profile",        "deploy"};
   return names;
 }
 

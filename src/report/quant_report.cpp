@@ -8,6 +8,7 @@
 #include "report/profile_text.h"
 #include "report/quantize_record.h"
 #include "report/reconstruct_text.h"
+#include "report/train_text.h"
 #include "report/table.h"
 
 namespace quench {
@@ -135,6 +136,7 @@ std::string summary_text(const QuantizeRecord& record) {
     text += concat("corrected   the biases of ", record.corrected->layers.size(), " layers on ",
                    record.corrected->images, " images\n");
   if (record.reconstructed) text += reconstruction_summary(*record.reconstructed);
+  if (record.trained) text += training_summary(*record.trained);
   if (record.agreement) text += concat("agreement   ", agreement_text(*record.agreement), "\n");
   for (const std::string& warning : record.warnings) text += concat("WARNING     ", warning, "\n");
   for (const std::string& note : record.notes) text += concat("note        ", note, "\n");
@@ -149,6 +151,7 @@ std::string report_text(const QuantizeRecord& record) {
                    " images; SQNR in dB; alone: only this layer is quantized; so far: ", "all up to it\n");
   if (record.equalized) text += heading("Equalized pairs of layers") + equalized_part(*record.equalized);
   if (record.reconstructed) text += heading("Reconstructed units") + units_table(*record.reconstructed);
+  if (record.trained) text += heading("Training") + epochs_table(*record.trained);
   if (record.size) text += heading("Weights") + size_part(*record.size);
   if (record.calibration && !record.calibration->raised.empty()) {
     text += heading("Weight scales raised so that the int32 bias fits");

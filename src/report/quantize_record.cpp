@@ -5,6 +5,7 @@
 #include "report/plan_json.h"
 #include "report/profile_text.h"
 #include "report/reconstruct_text.h"
+#include "report/train_text.h"
 
 namespace quench {
 namespace {
@@ -112,6 +113,7 @@ Json json_of(const QuantizeRecord& record) {
   if (record.smoothed) object["smooth"] = json_of(*record.smoothed);
   if (record.corrected) object["bias_correction"] = json_of(*record.corrected);
   if (record.reconstructed) object["reconstruction"] = json_of(*record.reconstructed);
+  if (record.trained) object["training"] = json_of(*record.trained);
   if (record.agreement) object["agreement"] = json_of(*record.agreement);
   if (record.float_eval) object["float"] = json_of(*record.float_eval);
   if (record.quantized_eval) object["quantized"] = json_of(*record.quantized_eval);
