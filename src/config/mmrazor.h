@@ -17,5 +17,6 @@ void read_qconfig_mapping(MapReader map, JobConfig& job);
 void apply_global_qconfig(MapReader map, JobConfig& job);  // all six keys, as defaults of the job
 void read_quantizer(MapReader map, JobConfig& job);        // model.quantizer
 void read_deploy_config(MapReader map, JobConfig& job);    // deploy_cfg
+void read_training(MapReader& top, JobConfig& job);        // train_cfg and what belongs to it
 
 }  // namespace quench

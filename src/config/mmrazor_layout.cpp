@@ -95,21 +95,6 @@ bool read_test_loop(MapReader map, JobConfig& job) {
   return is_ptq;
 }
 
-void keep_loops(MapReader& top, JobConfig& job) {
-  if (auto train = top.map("train_cfg")) {
-    keep(job, JobStage::kTrain, *train,
-         {"type", "max_epochs", "max_iters", "by_epoch", "val_begin", "val_interval", "disable_observer_begin",
-          "freeze_bn_begin", "dynamic_intervals", "dataloader"});
-    train->finish();
-  }
-  if (auto val = top.map("val_cfg")) {
-    keep(job, JobStage::kTrain, *val, {"type", "fp16", "dataloader", "evaluator"});
-    val->finish();
-  }
-  keep(job, JobStage::kTrain, top,
-       {"optim_wrapper", "param_scheduler", "model_wrapper_cfg", "default_hooks", "custom_hooks", "auto_scale_lr"});
-}
-
 void read_surroundings(MapReader& top, JobConfig& job) {
   if (auto randomness = top.map("randomness")) {
     job.seed = static_cast<std::uint64_t>(randomness->integer("seed", 0).value_or(0));
@@ -165,7 +150,7 @@ void read_mmrazor(const Tree& tree, JobConfig& job) {
   if (auto model = top.map("model")) read_model(*model, norm, job);
   auto test = top.map("test_cfg");
   const bool is_ptq = test && read_test_loop(*test, job);
-  keep_loops(top, job);
+  read_training(top, job);
   if (auto deploy = top.map("deploy_cfg")) read_deploy_config(*deploy, job);
   read_surroundings(top, job);
   if (const Tree* own = top.find("quench")) read_own(*own, "quench", job);
@@ -176,6 +161,8 @@ void read_mmrazor(const Tree& tree, JobConfig& job) {
             "'quench.platform'");
   normalize(job.data.calib, norm);
   normalize(job.data.eval, norm);
+  normalize(job.data.train, norm);
+  normalize(job.data.val, norm);
   if (!is_ptq) return;
   job.calibration.on_quantized |= job.quant.parity;
   if (!job.calibration.on_quantized)

@@ -16,6 +16,7 @@
 #include "quench/pass.h"
 #include "quench/platform.h"
 #include "quench/prepare.h"
+#include "quench/train_loop.h"
 
 namespace quench {
 namespace {
@@ -75,7 +76,7 @@ class Quantizing {
     stages_.run("plan", [&] { plan(); });
     if (config_.smooth.value_or(false) && data_.calib) stages_.run("smooth", [&] { smooth_tensors(); });
     stages_.run("insert", [&] { insert(); });
-    stages_.run("calibrate", [&] { calibrate_quantizers(); });
+    if (!finds_scales()) stages_.run("calibrate", [&] { calibrate_quantizers(); });
     if (config_.bias_correction.value_or(BiasCorrection::kNone) != BiasCorrection::kNone)
       stages_.run("correct_biases", [&] { correct(); });
     if (!config_.method.name.empty()) stages_.run("reconstruct", [&] { reconstruct_units(); });
@@ -221,6 +222,11 @@ class Quantizing {
     for (const UnitRecord& unit : record_.reconstructed->units)
       if (!unit.note.empty()) note(unit.note);
     for (const std::string& text : record_.reconstructed->notes) note(text);
+  }
+
+  // Loops that observe while they train begin without scales.
+  bool finds_scales() const {
+    return config_.train && TrainLoopRegistry::instance().get(config_.train->loop).make()->finds_scales();
   }
 
   // Its BatchNorms end folded: the model is what will be deployed.

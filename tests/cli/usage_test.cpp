@@ -15,7 +15,7 @@ std::string error_of(const std::vector<std::string>& arguments) {
 TEST(Usage, NamesTheNearestCommand) {
   EXPECT_EQ(error_of({"inspct", "x.onnx"}),
             "unknown command 'inspct'; did you mean 'inspect'?; known: info, list, inspect, run, eval, test, plan, "
-            "quantize, ptq, profile, convert, deploy, export, compare, bench, verify\n");
+            "quantize, ptq, train, qat, profile, convert, deploy, export, compare, bench, verify\n");
 }
 
 TEST(Usage, NamesTheNearestOption) {
@@ -32,7 +32,7 @@ TEST(Usage, TakesTheCommonOptionsBeforeTheCommandToo) {
   EXPECT_EQ(outcome.out, quench_run({"list", "passes", "--json"}).out);
   EXPECT_EQ(error_of({"--quiet", "inspct", "x"}),
             "unknown command 'inspct'; did you mean 'inspect'?; known: info, list, inspect, run, eval, test, plan, "
-            "quantize, ptq, profile, convert, deploy, export, compare, bench, verify\n");
+            "quantize, ptq, train, qat, profile, convert, deploy, export, compare, bench, verify\n");
   EXPECT_EQ(error_of({"--jsn", "list"}), "unknown option '--jsn'; did you mean '--json'?\n  see 'quench --help'\n");
   EXPECT_EQ(error_of({"--quiet"}), "no command was given\n  see 'quench --help'\n");
 }
@@ -66,7 +66,7 @@ TEST(Usage, RefusesValuesOutOfRange) {
   EXPECT_EQ(error_of({"run", "m", "--random", "--device", "tpu"}), "unknown device 'tpu'; known: cpu, cuda, cuda:N\n");
   EXPECT_EQ(error_of({"list", "pases"}),
             "unknown list 'pases'; did you mean 'passes'?; known: ops, passes, observers, fake-quantizers, platforms, "
-            "methods, exporters, runtimes, data, zoo\n");
+            "methods, loops, exporters, runtimes, data, zoo\n");
 }
 
 // The model does not exist: the output was checked before anything was read.

@@ -37,7 +37,7 @@ bias_correction: sequential
 seed: 1005
 device: cuda
 output: out
-train: {epochs: 3, lr: 1e-4}
+train: {epochs: 3, optimizer: {lr: 1e-4}}
 deploy: {name: net, folder: files, opset: 17, options: {deploy_to_qlinear: true}}
 )";
 

@@ -12,8 +12,8 @@ class LsqEpoch : public TrainLoop {
   void run_epoch(Training& training) override {
     if (!training.flag(kEstimated)) {
       training.set_flags({.observe = true, .quantize = true});
+      training.set_flag(kEstimated, true);  // a checkpoint after this batch must know
       training.run_batch();
-      training.set_flag(kEstimated, true);
     }
     training.set_flags({.quantize = true});
     TrainLoop::run_epoch(training);

@@ -1,0 +1,170 @@
+// mmrazor's training: train_cfg, val_cfg, optim_wrapper and param_scheduler (docs/config.md 4).
+#include <algorithm>
+
+#include "config/aliases.h"
+#include "config/mmrazor.h"
+
+namespace quench {
+namespace {
+
+template <typename T, typename U>
+void set(T& field, const std::optional<U>& given) {
+  if (given) field = static_cast<T>(*given);
+}
+
+// "" for a loop that trains without quantizers.
+std::string loop_name(const std::string& type) {
+  if (type == "QATEpochBasedLoop") return "qat_epoch";
+  if (type == "LSQEpochBasedLoop") return "lsq_epoch";
+  return "";
+}
+
+// mmrazor says -1 for never.
+int begin_of(MapReader& map, const char* key) {
+  return static_cast<int>(std::max<std::int64_t>(map.integer(key, -1).value_or(-1), 0));
+}
+
+void read_intervals(MapReader& map, TrainOptions& options) {
+  const Tree* list = map.find("dynamic_intervals");
+  if (!list) return;
+  if (!list->is_list()) fail_at(*list, "'train_cfg.dynamic_intervals' must be a list of [epoch, interval]");
+  for (const Tree& pair : list->items) {
+    if (!pair.is_list() || pair.items.size() != 2)
+      fail_at(pair, "'train_cfg.dynamic_intervals' must be a list of [epoch, interval]");
+    options.dynamic_intervals.emplace_back(integer_of(pair.items[0], "dynamic_intervals", 0),
+                                           integer_of(pair.items[1], "dynamic_intervals", 1));
+  }
+}
+
+void read_loop(MapReader map, TrainOptions& options, JobConfig& job) {
+  map.find("type");
+  if (const auto epochs = map.integer("max_epochs", 1))
+    options.epochs = static_cast<int>(*epochs);
+  else
+    note(job, concat("'train_cfg.max_epochs' is missing: ", options.epochs, " epochs"));
+  set(options.val_begin, map.integer("val_begin", 0));
+  set(options.val_interval, map.integer("val_interval", 1));
+  options.freeze_bn_begin = begin_of(map, "freeze_bn_begin");
+  options.disable_observer_begin = begin_of(map, "disable_observer_begin");
+  read_intervals(map, options);
+  skip(job, map, {"dataloader"}, "name the data under 'quench.data'");
+  map.find("by_epoch");
+  keep(job, JobStage::kTrain, map, {"max_iters"});
+  map.finish();
+}
+
+void read_optimizer(MapReader map, OptimizerOptions& options) {
+  const std::string type = map.text("type").value_or("SGD");
+  if (type != "SGD" && type != "Adam" && type != "AdamW")
+    fail_at(*map.find("type"), "unknown optimizer '", type, "'; known: SGD, Adam, AdamW");
+  options.name = type == "SGD" ? "sgd" : type == "Adam" ? "adam" : "adamw";
+  options.momentum = map.number("momentum").value_or(0.0);  // torch's defaults, not ours
+  options.nesterov = map.flag("nesterov").value_or(false);
+  options.weight_decay = map.number("weight_decay").value_or(type == "AdamW" ? 0.01 : 0.0);
+  set(options.lr, map.number("lr"));
+  set(options.epsilon, map.number("eps"));
+  if (const Tree* betas = map.find("betas")) {
+    if (!betas->is_list() || betas->items.size() != 2) fail_at(*betas, "'betas' must be a list of two numbers");
+    options.beta1 = number_of(betas->items[0], map.path_of("betas"));
+    options.beta2 = number_of(betas->items[1], map.path_of("betas"));
+  }
+  map.finish();
+}
+
+void read_wrapper(MapReader map, TrainOptions& options, JobConfig& job) {
+  const std::string type = without_scope(map.text("type").value_or("OptimWrapper"));
+  if (type == "AmpOptimWrapper") {
+    options.bf16 = true;
+    note(job, "'optim_wrapper.type': AmpOptimWrapper is bfloat16 here, which needs no scaling of the loss");
+    skip(job, map, {"loss_scale", "dtype"}, "bfloat16 needs none");
+  }
+  if (auto optimizer = map.map("optimizer")) read_optimizer(*optimizer, options.optimizer);
+  if (auto clip = map.map("clip_grad")) {
+    set(options.clip_norm, clip->number("max_norm"));
+    clip->find("norm_type");
+    clip->finish();
+  }
+  skip(job, map, {"paramwise_cfg"},
+       "weights alone decay, and quantizers have a rate of their own (quench.train.optimizer)");
+  keep(job, JobStage::kTrain, map, {"accumulative_counts"});
+  map.finish();
+}
+
+// One entry of param_scheduler.
+void read_scheduler(MapReader map, TrainOptions& options) {
+  ScheduleOptions& schedule = options.schedule;
+  const std::string type = without_scope(map.text("type").value_or(""));
+  const double begin = map.number("begin").value_or(0), end = map.number("end").value_or(options.epochs);
+  for (const char* key : {"by_epoch", "convert_to_iter_based", "verbose"}) map.find(key);
+  if (type == "LinearLR") {
+    schedule.warmup_start = map.number("start_factor").value_or(1.0 / 3);
+    schedule.warmup_epochs = end - begin;
+    map.find("end_factor");
+  } else if (type == "CosineAnnealingLR") {
+    schedule.name = "cosine";
+    map.find("T_max");
+    schedule.end = map.number("eta_min").value_or(0.0) / options.optimizer.lr;
+  } else if (type == "MultiStepLR") {
+    schedule.name = "multi_step";
+    for (const std::string& milestone : map.texts("milestones")) schedule.milestones.push_back(std::stod(milestone));
+    schedule.gamma = map.number("gamma").value_or(0.1);
+  } else if (type == "StepLR") {
+    schedule.name = "step";
+    set(schedule.step_epochs, map.number("step_size"));
+    schedule.gamma = map.number("gamma").value_or(0.1);
+  } else if (type == "ConstantLR") {
+    if (map.number("factor").value_or(1.0 / 3) != 1.0)
+      fail_at(map.tree(), "ConstantLR with another factor than 1 is not supported: set the optimizer's lr instead");
+  } else {
+    fail_at(map.tree(), "unknown schedule '", type,
+            "'; known: ConstantLR, StepLR, MultiStepLR, CosineAnnealingLR, LinearLR (as a warm-up)");
+  }
+  map.finish();
+}
+
+void read_schedulers(MapReader& top, TrainOptions& options) {
+  options.schedule.name = "constant";  // mmengine's rate stays if nobody changes it
+  const Tree* given = top.find("param_scheduler");
+  if (!given) return;
+  if (given->is_map() && given->entries.empty()) return;
+  if (!given->is_list()) return read_scheduler({*given, "param_scheduler"}, options);
+  for (std::size_t i = 0; i < given->items.size(); ++i)
+    read_scheduler({given->items[i], concat("param_scheduler.", i)}, options);
+}
+
+void keep_float_training(MapReader& top, JobConfig& job) {
+  if (auto train = top.map("train_cfg")) keep(job, JobStage::kTrain, *train, train->rest());
+  if (auto val = top.map("val_cfg")) keep(job, JobStage::kTrain, *val, val->rest());
+  keep(job, JobStage::kTrain, top,
+       {"optim_wrapper", "param_scheduler", "model_wrapper_cfg", "default_hooks", "custom_hooks", "auto_scale_lr"});
+}
+
+std::string loop_of(MapReader& top) {
+  auto train = top.map("train_cfg");
+  return train ? loop_name(without_scope(train->text("type").value_or(""))) : "";
+}
+
+}  // namespace
+
+void read_training(MapReader& top, JobConfig& job) {
+  const std::string loop = loop_of(top);
+  if (loop.empty()) return keep_float_training(top, job);
+  TrainOptions options;
+  options.loop = loop;
+  options.keep_best = false;  // the last epoch is the result
+  read_loop(*top.map("train_cfg"), options, job);
+  if (auto val = top.map("val_cfg")) {
+    options.val_float = without_scope(val->text("type").value_or("")) == "QATValLoop";
+    keep(job, JobStage::kTrain, *val, {"fp16"});
+    skip(job, *val, {"dataloader", "evaluator"}, "name the data under 'quench.data'");
+    val->finish();
+  }
+  if (auto wrapper = top.map("optim_wrapper")) read_wrapper(*wrapper, options, job);
+  read_schedulers(top, options);
+  if (auto loader = top.map("train_dataloader")) set(options.batch, loader->integer("batch_size", 1));
+  skip(job, top, {"model_wrapper_cfg", "default_hooks", "custom_hooks", "auto_scale_lr"},
+       "quench has its own checkpoints, logs and processes");
+  job.train = options;
+}
+
+}  // namespace quench

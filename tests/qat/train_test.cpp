@@ -1,0 +1,272 @@
+// train(): learns, ends in the same bits however often it is interrupted, and leaves a model that deploys what it
+// trained.
+#include "quench/train.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "data/files.h"
+#include "qat/float_train.h"
+#include "qat/quarters.h"
+#include "quench/calibrate.h"
+#include "quench/convert.h"
+#include "quench/executor.h"
+#include "quench/import.h"
+#include "quench/prepare.h"
+#include "quench/torch.h"
+#include "quench/train_loop.h"
+#include "quench/zoo_net.h"
+#include "support/expect_error.h"
+
+namespace quench {
+namespace {
+
+const Quarters& items() {
+  static const Quarters set(256, 1);
+  return set;
+}
+const Quarters& others() {
+  static const Quarters set(128, 2);
+  return set;
+}
+
+// A float network that has learned the task.
+Graph net() {
+  static const Graph trained = [] {
+    const auto module = make_zoo_model("small_cnn", {.num_classes = 4, .seed = 1});
+    FloatTrainOptions options;
+    options.epochs = 3;
+    options.batch_size = 32;
+    options.learning_rate = 0.05;
+    train_float(*module, items(), nullptr, options);
+    return from_module(*module, {at::zeros({2, 1, 12, 12})}).clone();
+  }();
+  return trained.clone();
+}
+
+PrepareOptions live() {
+  PrepareOptions options;
+  options.norm = NormMode::kLive;
+  return options;
+}
+
+QuantizedModel prepared(const std::string& fake_quant, const std::string& observer = "min_max",
+                        const std::string& platform = "tensorrt_qdq") {
+  QuantConfig config;
+  config.platform = platform;
+  config.weight.fake_quant = config.activation.fake_quant = fake_quant;
+  config.weight.observer = config.activation.observer = observer;
+  config.weight.bits = 4;
+  return prepare(net(), config, live());
+}
+
+QuantizedModel calibrated(const std::string& fake_quant = "lsq") {
+  QuantizedModel model = prepared(fake_quant);
+  calibrate(model, items());
+  return model;
+}
+
+TrainOptions quick() {
+  TrainOptions options;
+  options.epochs = 3;
+  options.batch = 32;
+  options.optimizer.lr = 0.02;
+  options.augment.crop = 1;
+  options.augment.flip = true;
+  options.seed = 3;
+  return options;
+}
+
+bool same_constants(const Graph& a, const Graph& b) {
+  for (const Value* value : a.constants())
+    if (!at::equal(value->tensor().detach(), b.value(value->name()).tensor().detach())) return false;
+  return a.constants().size() == b.constants().size();
+}
+
+TEST(Train, LearnsAndSaysSo) {
+  QuantizedModel model = calibrated();
+  const TrainRecord record = train(model, {items(), &others()}, quick());
+  EXPECT_EQ(model.stage, ModelStage::kTrained);
+  ASSERT_EQ(record.epochs.size(), 3U);
+  EXPECT_EQ(record.steps, 3 * 8);
+  EXPECT_LT(record.epochs[2].loss, 0.9 * record.epochs[0].loss);
+  double best = 0;
+  for (const TrainEpoch& one : record.epochs) best = std::max(best, one.quantized.value());
+  EXPECT_GT(best, 0.8);  // chance is 0.25
+  EXPECT_EQ(record.epochs[static_cast<std::size_t>(record.best_epoch - 1)].quantized.value(), best);
+  for (const Value* value : model.graph.parameters()) EXPECT_FALSE(value->tensor().grad().defined()) << value->name();
+}
+
+TEST(Train, SameSeedSameBitsAndAnotherSeedOthers) {
+  QuantizedModel first = calibrated(), second = calibrated(), third = calibrated();
+  TrainOptions options = quick();
+  train(first, {items()}, options);
+  train(second, {items()}, options);
+  options.seed = 4;
+  train(third, {items()}, options);
+  EXPECT_TRUE(same_constants(first.graph, second.graph));
+  EXPECT_FALSE(same_constants(first.graph, third.graph));
+}
+
+struct Killed {};
+
+// Interrupted at any step, with every part that has state of its own.
+TEST(Train, ResumesToTheSameBits) {
+  for (const std::string loop : {"learn", "qat_epoch", "lsq_epoch"}) {
+    TrainOptions options = quick();
+    options.loop = loop;
+    options.ema = 0.9;
+    options.freeze_bn_begin = 3;
+    options.checkpoint_every = 1;
+    options.optimizer.name = loop == "learn" ? "adam" : "sgd";
+    const auto made = [&] { return loop == "learn" ? calibrated() : prepared(loop == "lsq_epoch" ? "lsq" : "fixed"); };
+    QuantizedModel whole = made();
+    const TempFolder folder;
+    options.folder = folder.path("whole");
+    const TrainRecord unbroken = train(whole, {items(), &others()}, options);
+    options.folder = folder.path("parts");
+    options.resume = true;
+    for (const std::int64_t last : {1, 8, 13, 22}) {
+      options.progress = [last](std::int64_t done, std::int64_t, double) {
+        if (done > last) throw Killed();
+      };
+      QuantizedModel part = made();
+      try {
+        train(part, {items(), &others()}, options);
+        ADD_FAILURE() << "was not interrupted after step " << last;
+      } catch (const Killed&) {
+      }
+    }
+    options.progress = {};
+    QuantizedModel resumed = made();
+    const TrainRecord record = train(resumed, {items(), &others()}, options);
+    EXPECT_GT(record.resumed_from, 20) << loop;
+    EXPECT_TRUE(same_constants(whole.graph, resumed.graph)) << loop;
+    EXPECT_EQ(record.best_epoch, unbroken.best_epoch) << loop;
+    for (std::size_t i = 0; i < record.epochs.size(); ++i)
+      EXPECT_EQ(record.epochs[i].quantized, unbroken.epochs[i].quantized) << loop << " epoch " << i + 1;
+  }
+}
+
+TEST(Train, RefusesTheCheckpointOfAnotherJob) {
+  const TempFolder folder;
+  TrainOptions options = quick();
+  options.folder = folder.path("run");
+  options.epochs = 1;
+  QuantizedModel model = calibrated(), again = calibrated();
+  train(model, {items()}, options);
+  options.resume = true;
+  options.optimizer.lr = 0.01;
+  EXPECT_ERROR(train(again, {items()}, options), "belongs to another training job");
+}
+
+// The codes of the weights while training are those of the folded network and of the integers.
+TEST(Train, WhatWasTrainedIsWhatIsConverted) {
+  for (const int freeze : {0, 2}) {
+    QuantizedModel model = calibrated();
+    TrainOptions options = quick();
+    options.freeze_bn_begin = freeze;
+    train(model, {items()}, options);
+    const Sample sample = others().get(5);
+    const at::Tensor x = sample.inputs.tensor().unsqueeze(0);
+    const at::Tensor simulated = Executor(model.graph).run({RtValue(x)})[0].tensor();
+    QuantizedModel integers = convert(model);
+    const at::Tensor converted = integers.run({RtValue(x)})[0].tensor();
+    EXPECT_TRUE(at::allclose(simulated, converted, 0, 0.02 * simulated.abs().max().item<double>())) << freeze;
+  }
+}
+
+TEST(Train, EveryFakeQuantizerTrains) {
+  for (const std::string algorithm : {"fixed", "lsq", "lsq_plus", "pact", "dorefa", "dsq", "tqt"}) {
+    QuantConfig config;
+    config.platform = "academic";
+    const bool weights_only = algorithm == "dorefa", activations_only = algorithm == "pact" || algorithm == "lsq_plus";
+    config.weight.fake_quant = activations_only ? "lsq" : algorithm;
+    config.activation.fake_quant = weights_only ? "lsq" : algorithm;
+    config.weight.observer = config.activation.observer = "min_max";
+    config.weight.bits = config.activation.bits = 4;
+    config.weight.symmetric = true;
+    config.activation.symmetric = algorithm == "tqt" || algorithm == "dsq";
+    config.weight.granularity = config.activation.granularity = Granularity::kTensor;
+    QuantizedModel model = prepare(net(), config, live());
+    calibrate(model, items());
+    TrainOptions options = quick();
+    options.optimizer.scale_lr = 0.005;
+    const TrainRecord record = train(model, {items(), &others()}, options);
+    EXPECT_LT(record.epochs.back().loss, record.epochs.front().loss) << algorithm;
+    EXPECT_GT(record.epochs.back().quantized.value(), 0.5) << algorithm;  // chance is 0.25
+  }
+}
+
+// The float model is the better teacher: without labels there is nothing else.
+TEST(Train, LearnsFromTheFloatModelAlone) {
+  const Graph teacher = net();
+  QuantizedModel model = calibrated();
+  TrainOptions options = quick();
+  options.distill.weight = 1;
+  options.epochs = 2;
+  const auto unlabelled = dataset_of(64, [](std::int64_t i) { return Sample{items().get(i).inputs}; });
+  EXPECT_ERROR(train(model, {*unlabelled}, quick()), "the training data has no labels");
+  EXPECT_ERROR(train(model, {*unlabelled}, options), "no float model was given");
+  const TrainRecord record = train(model, {*unlabelled}, options, &teacher);
+  EXPECT_LT(record.epochs[1].loss, record.epochs[0].loss);
+}
+
+TEST(Train, AveragesOfWeightsAreKept) {
+  QuantizedModel plain = calibrated(), averaged = calibrated();
+  TrainOptions options = quick();
+  options.epochs = 1;
+  train(plain, {items()}, options);
+  options.ema = 0.99;
+  train(averaged, {items()}, options);
+  EXPECT_FALSE(same_constants(plain.graph, averaged.graph));
+}
+
+TEST(Train, SaysWhatIsWrong) {
+  QuantizedModel model = prepared("lsq");
+  EXPECT_ERROR(train(model, {items()}, quick()), "the model is not calibrated, and the loop 'learn' finds no scales");
+  model = calibrated();
+  TrainOptions options = quick();
+  options.loop = "lern";
+  EXPECT_ERROR(train(model, {items()}, options), "unknown training loop 'lern'; did you mean 'learn'?");
+  options = quick();
+  options.optimizer.name = "rmsprop";
+  EXPECT_ERROR(train(model, {items()}, options), "unknown optimizer 'rmsprop'");
+  options = quick();
+  options.optimizer.lr = 1e30;
+  EXPECT_ERROR(train(model, {items()}, options), "try a lower learning rate");
+  options = quick();
+  options.resume = true;
+  EXPECT_ERROR(train(model, {items()}, options), "to resume, the folder");
+}
+
+// A user's own loop sees what mmrazor's do, in the same order.
+std::string g_events;
+class Watching : public TrainLoop {
+ public:
+  void prepare_for_run_epoch(Training& training) override {
+    g_events += "p" + std::to_string(training.epoch());
+    training.set_flags({.quantize = true});
+  }
+  void run_epoch(Training& training) override {
+    while (training.run_batch()) g_events += ".";
+  }
+  void prepare_for_val(Training& training) override {
+    g_events += "v";
+    TrainLoop::prepare_for_val(training);
+  }
+};
+QUENCH_REGISTER_LOOP("watching", Watching, "of a test")
+
+TEST(Train, LoopsRunInMmrazorsOrder) {
+  QuantizedModel model = calibrated();
+  TrainOptions options = quick();
+  options.loop = "watching";
+  options.epochs = 2;
+  options.batch = 128;
+  train(model, {items()}, options);
+  EXPECT_EQ(g_events, "p1..vp2..vv");
+}
+
+}  // namespace
+}  // namespace quench
