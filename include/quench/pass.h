@@ -34,6 +34,9 @@ const std::vector<std::string>& cleanup_passes();
 const std::vector<std::string>& inference_passes();
 // The form that an Engine takes (quench/engine.h): BatchNorm folded, nothing fused yet.
 const std::vector<std::string>& engine_passes();
+// The fastest form that still trains: for the copy of a graph that a training run executes. Its tensors are the graph's
+// own, so that training the copy trains the graph. For running, not for folding or exporting.
+const std::vector<std::string>& training_passes();
 // Inference passes, without those for CPU kernels on other devices.
 void optimize_for_running(Graph& graph, const std::string& device);
 

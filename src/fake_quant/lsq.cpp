@@ -1,6 +1,8 @@
 // lsq: the scale learns (Esser et al., "Learned step size quantization", 2020; docs/numerics.md 5.3).
 // lsq_plus: the zero point learns too (Bhalgat et al., "LSQ+", 2020; docs/numerics.md 5.4). The paper's float offset
 // could not be deployed; the zero point can.
+#include "fake_quant/lsq.h"
+
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 
@@ -8,8 +10,7 @@
 
 #include "fake_quant/in_place.h"
 #include "fake_quant/learned_scale.h"
-#include "kernels/affine/affine.h"
-#include "quench/fake_quant.h"
+#include "quench/error.h"
 #include "quench/gradient.h"
 #include "quench/vendor_node.h"
 
@@ -77,4 +78,16 @@ QUENCH_REGISTER_ITEM(VendorNode, "lsq", "a scale that learns", (kVendorNode))
 QUENCH_REGISTER_ITEM(VendorNode, "lsq_plus", "a scale and a zero point that learn", (kVendorNode))
 
 }  // namespace
+
+// quant/affine.h: scale_slope, of a whole tensor.
+at::Tensor lsq_slopes(const at::Tensor& x, const AffineArgs& args, const Options& options) {
+  QUENCH_CHECK(args.scale.numel() == 1, "slopes are of one scale, not of ", args.scale.numel());
+  const at::Tensor scale = args.scale.reshape({}), zero = args.zero_point.reshape({});
+  const at::Tensor steps = args.by == QuantizeBy::kDivision ? x / scale : x * scale.reciprocal();
+  const at::Tensor rounded = steps.round();
+  const at::Tensor clamped = rounded.clamp(args.scheme.qmin() - zero, args.scheme.qmax() - zero);
+  const at::Tensor outside = clamped != rounded;
+  return clamped.sub_(steps.masked_fill(outside, 0.0)).mul_(gradient_factor(args.scheme, x.numel(), 1, options));
+}
+
 }  // namespace quench

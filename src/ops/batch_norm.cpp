@@ -1,4 +1,6 @@
 // BatchNormalization: evaluation, training with LibTorch's own kernel, and ONNX's functional training mode.
+#include "ops/batch_norm.h"
+
 #include <ATen/ATen.h>
 
 #include <array>
@@ -10,18 +12,6 @@
 
 namespace quench {
 namespace {
-
-// ONNX's momentum is a float with about 7 digits and weights the old value; LibTorch's weights the new one.
-// Rounding to 7 digits makes 0.9 exactly 0.1, so that training the graph equals training the module.
-double torch_momentum(const Node& node) { return std::round((1.0 - node.get_float("momentum", 0.9)) * 1e7) / 1e7; }
-
-void count_batch(const Node& node) {
-  const auto at = node.attrs.find("quench.num_batches_tracked");
-  if (at == node.attrs.end()) return;
-  const auto* counter = std::get_if<TensorAttr>(&at->second);
-  QUENCH_CHECK(counter && counter->tensor, node.where(), ": quench.num_batches_tracked must be a tensor");
-  at::Tensor(*counter->tensor).add_(1);
-}
 
 at::Tensor normalize(const at::Tensor& x, const std::array<at::Tensor, 4>& state, bool training, double momentum,
                      double epsilon) {
@@ -80,6 +70,18 @@ OpTraits batch_norm_traits() {
 }
 
 }  // namespace
+
+// ONNX's momentum is a float with about 7 digits and weights the old value; LibTorch's weights the new one.
+// Rounding to 7 digits makes 0.9 exactly 0.1, so that training the graph equals training the module.
+double torch_momentum(const Node& node) { return std::round((1.0 - node.get_float("momentum", 0.9)) * 1e7) / 1e7; }
+
+void count_batch(const Node& node) {
+  const auto at = node.attrs.find("quench.num_batches_tracked");
+  if (at == node.attrs.end()) return;
+  const auto* counter = std::get_if<TensorAttr>(&at->second);
+  QUENCH_CHECK(counter && counter->tensor, node.where(), ": quench.num_batches_tracked must be a tensor");
+  at::Tensor(*counter->tensor).add_(1);
+}
 
 QUENCH_REGISTER_OP("BatchNormalization", batch_normalization, batch_norm_shapes, batch_norm_traits(),
                    "each channel by its running (training: batch) statistics, scaled and shifted")

@@ -1,9 +1,10 @@
 // Convolutions with one to three spatial dims, plain, transposed, and on integers.
+#include "ops/conv.h"
+
 #include <ATen/ATen.h>
 
 #include "ops/arguments.h"
 #include "ops/shape_rules.h"
-#include "ops/window.h"
 #include "quant/code_tensor.h"
 #include "quench/error.h"
 
@@ -15,24 +16,24 @@ void check_conv(const Node& node, const at::Tensor& x, const at::Tensor& w) {
                ": data and weight must have the same rank of 3 to 5, not ", x.dim(), " and ", w.dim());
 }
 
-Window conv_window(const Node& node, const at::Tensor& x, const at::Tensor& w) {
-  check_conv(node, x, w);
-  Window window = window_of(node, spatial_sizes(w));
-  window.resolve(spatial_sizes(x));
-  return window;
+at::Tensor transpose_by(const Window& window, const std::vector<std::int64_t>& padding,
+                        const std::vector<std::int64_t>& output_padding, const at::Tensor& x, const at::Tensor& w,
+                        const std::optional<at::Tensor>& bias, std::int64_t groups) {
+  const auto &strides = window.strides, &dilations = window.dilations;
+  switch (x.dim()) {
+    case 3: return at::conv_transpose1d(x, w, bias, strides, padding, output_padding, groups, dilations);
+    case 4: return at::conv_transpose2d(x, w, bias, strides, padding, output_padding, groups, dilations);
+    default: return at::conv_transpose3d(x, w, bias, strides, padding, output_padding, groups, dilations);
+  }
 }
 
-at::Tensor convolve(const Node& node, const at::Tensor& x, const at::Tensor& w, const std::optional<at::Tensor>& bias) {
-  const Window window = conv_window(node, x, w);
-  const std::vector<std::int64_t> none(window.kernel.size(), 0);
-  const bool symmetric = window.is_symmetric();
-  const at::Tensor padded = symmetric ? x : pad_spatial(x, window.begin, window.end, 0.0);
-  return at::convolution(padded, w, bias, window.strides, symmetric ? window.begin : none, window.dilations, false,
-                         none, node.get_int("group", 1));
+at::Tensor convolve_as(const Node& node, const at::Tensor& x, const at::Tensor& w,
+                       const std::optional<at::Tensor>& bias) {
+  return convolve(conv_form(node, x, w), x, w, bias);
 }
 
 std::vector<RtValue> conv(const Node& node, const Inputs& in, ExecContext&) {
-  return {convolve(node, in[0].tensor(), in[1].tensor(), optional_tensor(in, 2))};
+  return {convolve_as(node, in[0].tensor(), in[1].tensor(), optional_tensor(in, 2))};
 }
 
 // A zero point of one element, or one for each channel of `axis`.
@@ -47,14 +48,14 @@ at::Tensor minus_zero_point(const at::Tensor& codes, const Inputs& in, std::size
 std::vector<RtValue> conv_integer(const Node& node, const Inputs& in, ExecContext&) {
   const at::Tensor x = minus_zero_point(in[0].tensor(), in, 2, 1);
   const at::Tensor w = minus_zero_point(in[1].tensor(), in, 3, 0);
-  return {convolve(node, x, w, std::nullopt).to(at::kLong).to(at::kInt)};
+  return {convolve_as(node, x, w, std::nullopt).to(at::kLong).to(at::kInt)};
 }
 
 // x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias: accumulates in int32, scales in float.
 std::vector<RtValue> qlinear_conv(const Node& node, const Inputs& in, ExecContext&) {
   const at::Tensor x = minus_zero_point(in[0].tensor(), in, 2, 1);
   const at::Tensor w = minus_zero_point(in[3].tensor(), in, 5, 0);
-  at::Tensor sum = convolve(node, x, w, std::nullopt);
+  at::Tensor sum = convolve_as(node, x, w, std::nullopt);
   if (given(in, 8)) sum = sum + per_channel(in[8].tensor().to(at::kDouble), sum.dim());
   const at::Tensor w_scale = in[4].tensor();
   const at::Tensor factor = in[1].tensor().reshape({}) *
@@ -130,11 +131,10 @@ std::vector<RtValue> conv_transpose(const Node& node, const Inputs& in, ExecCont
   const Window& window = conv.window;
   const std::int64_t groups = node.get_int("group", 1);
   if (has_direct_form(conv))
-    return {at::convolution(x, w, optional_tensor(in, 2), window.strides, window.begin, window.dilations, true,
-                            conv.output_padding, groups)};
+    return {transpose_by(window, window.begin, conv.output_padding, x, w, optional_tensor(in, 2), groups)};
   // The full result, cropped or extended by zeros; the bias comes last, for it reaches those zeros too.
   const std::vector<std::int64_t> none(window.kernel.size(), 0);
-  at::Tensor y = at::convolution(x, w, std::nullopt, window.strides, none, window.dilations, true, none, groups);
+  at::Tensor y = transpose_by(window, none, none, x, w, std::nullopt, groups);
   std::vector<std::int64_t> begin, end;
   for (std::size_t i = 0; i < none.size(); ++i) {
     begin.push_back(-window.begin[i]);
@@ -228,6 +228,27 @@ int first_axis(const Node&) { return 0; }
 int second_axis(const Node&) { return 1; }
 
 }  // namespace
+
+ConvForm conv_form(const Node& node, const at::Tensor& x, const at::Tensor& w) {
+  check_conv(node, x, w);
+  ConvForm form{window_of(node, spatial_sizes(w)), node.get_int("group", 1)};
+  form.window.resolve(spatial_sizes(x));
+  return form;
+}
+
+// By the functions that autocast knows: it lets at::convolution compute in float32.
+at::Tensor convolve(const ConvForm& form, const at::Tensor& x, const at::Tensor& w,
+                    const std::optional<at::Tensor>& bias) {
+  const Window& window = form.window;
+  const bool symmetric = window.is_symmetric();
+  const at::Tensor padded = symmetric ? x : pad_spatial(x, window.begin, window.end, 0.0);
+  const std::vector<std::int64_t> pads = symmetric ? window.begin : std::vector<std::int64_t>(window.kernel.size(), 0);
+  switch (x.dim()) {
+    case 3: return at::conv1d(padded, w, bias, window.strides, pads, window.dilations, form.groups);
+    case 4: return at::conv2d(padded, w, bias, window.strides, pads, window.dilations, form.groups);
+    default: return at::conv3d(padded, w, bias, window.strides, pads, window.dilations, form.groups);
+  }
+}
 
 QUENCH_REGISTER_OP("Conv", conv, conv_shapes, conv_traits(1, 2, first_axis, conv_macs), "convolution")
 QUENCH_REGISTER_OP("ConvTranspose", conv_transpose, conv_transpose_shapes,

@@ -24,7 +24,7 @@ LiveNorm live_norm_at(Node& norm_weight) {
   live.bias_quantizer = bias_quantizer_of(*live.layer);
   if (norm_weight.output(1).uses().empty()) return live;
   Node* next = reader_of(live.layer->output());
-  while (next && next->op() != "BatchNormalization") {
+  while (next && !is_trainable_norm(*next)) {
     live.between.push_back(next);
     next = reader_of(next->output());
   }
@@ -34,6 +34,10 @@ LiveNorm live_norm_at(Node& norm_weight) {
 }
 
 }  // namespace
+
+bool is_trainable_norm(const Node& node) {
+  return node.op() == "quench.LiveNorm" || (node.op() == "BatchNormalization" && node.get_int("training_mode", 0) == 0);
+}
 
 Node* bias_quantizer_of(const Node& layer) {
   Node* producer = layer.input(2) ? layer.input(2)->producer() : nullptr;

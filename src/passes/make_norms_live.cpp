@@ -81,7 +81,7 @@ void open(Graph& graph, Node& layer, Node& bn) {
 int freeze(Graph& graph) {
   int changes = 0;
   for (const auto& node : graph.nodes()) {
-    if (node->op() != "BatchNormalization" || node->get_int("training_mode", 0) != 0 || node->frozen) continue;
+    if (!is_trainable_norm(*node) || node->frozen) continue;
     node->frozen = true;
     ++changes;
   }

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <set>
 
 #include "quench/op.h"
 
@@ -32,7 +33,8 @@ bool is_made_of_constants(const Value& value) {
 }
 
 bool takes_norm(const Node& node) {
-  if (node.op() != "Conv" && node.op() != "ConvTranspose" && node.op() != "Gemm") return false;
+  static const std::set<std::string> layers = {"Conv", "ConvTranspose", "Gemm", "quench.ConvOfInput"};
+  if (!layers.contains(node.op())) return false;
   if (node.op() == "Gemm" && (node.get_float("alpha", 1.0) != 1.0 || node.get_float("beta", 1.0) != 1.0)) return false;
   const Value *weight = node.input(1), *bias = node.input(2);
   if (!weight || !is_made_of_constants(*weight) || !weight->has_rank() || weight->rank() < 2) return false;

@@ -44,6 +44,11 @@ const std::vector<std::string>& engine_passes() {
   return passes;
 }
 
+const std::vector<std::string>& training_passes() {
+  static const std::vector<std::string> passes = {"fuse_live_norms", "skip_input_gradients"};
+  return passes;
+}
+
 void optimize_for_running(Graph& graph, const std::string& device) {
   std::vector<std::string> names = inference_passes();
   if (device != "cpu") std::erase(names, "fuse_cpu_kernels");

@@ -2,6 +2,7 @@
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
+#include "fake_quant/lsq.h"
 #include "fake_quant/oracle.h"
 #include "fake_quant/samples.h"
 #include "support/expect_error.h"
@@ -118,6 +119,25 @@ TEST(Lsq, UsesAPowerOfTwoWhereTheSchemeSaysSo) {
   EXPECT_EQ(quantizer.tensors().scale().item<float>(), 0.3F);
   EXPECT_NEAR(quantizer.tensors().scale().grad().item<float>(), (4 - 4.4F) / std::sqrt(127.0F), 1e-6F);
   EXPECT_EQ(make_fake_quant(quantizer.spec())->deployed(quantizer.tensors()).scale[0], 0.25F);
+}
+
+// Weighted by dy they add up to what the fused loop gives.
+TEST(Lsq, SlopesAreTheTermsOfTheGradient) {
+  for (const char* text : {"int4 symmetric tensor", "uint4 affine tensor"}) {
+    const QScheme scheme = QScheme::parse(text);
+    const Options options({{"grad_scaling", 1.0}, {"whole_tensor_factor", 0.0}});
+    const at::Tensor x = sample({50}), scale = at::full({}, 0.3F),
+                     zero = at::full({}, scheme.symmetric() ? 0.0F : 5.0F);
+    const at::Tensor slopes = lsq_slopes(x, {scale, zero, scheme}, options);
+    for (std::int64_t i = 0; i < x.numel(); ++i) {
+      at::Tensor dy = at::zeros_like(x), dx, ds, dz;
+      dy[i] = 1.0F;
+      lsq_backward(dy, x, {scale, zero, scheme}, dx, ds, dz);
+      EXPECT_NEAR(slopes[i].item<float>(), ds.item<float>() / std::sqrt(50.0F * static_cast<float>(scheme.qmax())),
+                  1e-6F);
+    }
+    EXPECT_ERROR(lsq_slopes(x, {at::ones({2}), zero, scheme}, options), "slopes are of one scale, not of 2");
+  }
 }
 
 TEST(LsqPlus, KeepsItsZeroPointAmongTheCodes) {

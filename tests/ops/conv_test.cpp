@@ -1,7 +1,10 @@
 #include <ATen/ATen.h>
+#include <ATen/autocast_mode.h>
 #include <gtest/gtest.h>
 
+#include "core/cpu_quirks.h"
 #include "ops/checked_op.h"
+#include "ops/run_op.h"
 #include "quench/op.h"
 
 namespace quench {
@@ -160,6 +163,19 @@ TEST(QLinearConv, IsTheFloatConvolutionRounded) {
   const at::Tensor real = sums * 0.05 * ws.to(at::kDouble).reshape({3, 1, 1}) / 0.5 + 100;
   EXPECT_EQ(y.scalar_type(), at::kByte);
   EXPECT_LE(distance(y, real.clamp(0, 255)), 0.5 + 1e-4);
+}
+
+// Autocast knows conv2d and its relatives, not at::convolution.
+TEST(Conv, ComputesInTheTypeOfAutocast) {
+  if (hides_amx_palette(read_cpu())) GTEST_SKIP() << "oneDNN would die in bfloat16 on this machine";
+  const at::Tensor x = at::ones({1, 2, 4, 4}), w = at::ones({2, 2, 3, 3});
+  at::autocast::set_autocast_enabled(at::kCPU, true);
+  const at::Tensor y = run_one("Conv", {x, w}), up = run_one("ConvTranspose", {x, w});
+  at::autocast::clear_cache();
+  at::autocast::set_autocast_enabled(at::kCPU, false);
+  EXPECT_EQ(y.scalar_type(), at::kBFloat16);
+  EXPECT_EQ(up.scalar_type(), at::kBFloat16);
+  EXPECT_TRUE(at::equal(y.to(at::kFloat), at::full({1, 2, 2, 2}, 18.0F)));
 }
 
 }  // namespace

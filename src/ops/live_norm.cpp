@@ -1,0 +1,137 @@
+// quench.LiveNorm: what follows a layer whose BatchNormalization is live (docs/numerics.md 8.2), as one batch norm.
+//   inputs   x, the layer's output; gamma, beta, running mean, running variance; k, any shape with an element per
+//            channel; the layer's bias b or none; the bias c that the layer has already added, or none
+//   output   BatchNormalization((x - c) / k + b), with its attributes epsilon and momentum
+// In training c and b shift what the batch's mean takes off again, and dividing by k only scales epsilon:
+//   z = (x - mean') * (var' + epsilon k^2)^(-1/2) * sign(k) gamma + beta      mean', var' of x itself
+// so that x is read as often as by a batch norm alone. The gradient of k comes through epsilon, that of b is zero.
+// Made by the pass fuse_live_norms.
+#include <ATen/ATen.h>
+
+#include "ops/arguments.h"
+#include "ops/batch_norm.h"
+#include "ops/shape_rules.h"
+#include "quench/error.h"
+#include "quench/gradient.h"
+#include "quench/op.h"
+
+namespace quench {
+namespace {
+
+// Slots.
+constexpr std::size_t kX = 0, kGamma = 1, kBeta = 2, kMean = 3, kVariance = 4, kFactor = 5, kBias = 6, kAdded = 7;
+
+// What the layer's output, divided by k, still lacks: b - c / k. Undefined where there is neither.
+at::Tensor shift_of(const Inputs& in, const at::Tensor& k) {
+  at::Tensor shift = tensor_or_undefined(in, kBias);
+  if (!given(in, kAdded)) return shift;
+  const at::Tensor taken = in[kAdded].tensor() / k;
+  return shift.defined() ? shift - taken : -taken;
+}
+
+struct BatchStatistics {
+  at::Tensor mean, variance;  // of x; the variance is biased
+};
+
+BatchStatistics statistics_of(const at::Tensor& x, const at::Tensor& like) {
+  // Given running statistics, LibTorch computes in their type: float beside half data.
+  const at::Tensor none = at::zeros_like(like);
+  const auto [mean, variance] = at::batch_norm_update_stats(x, none, at::zeros_like(like), 0.0);
+  return {mean, variance};
+}
+
+// The running statistics are those of x / k + shift, the variance unbiased.
+void update_running(const Node& node, const Inputs& in, const BatchStatistics& batch, const at::Tensor& k) {
+  const double momentum = torch_momentum(node);
+  const at::Tensor x = in[kX].tensor(), shift = shift_of(in, k);
+  const double count = static_cast<double>(x.numel()) / static_cast<double>(x.size(1));
+  at::Tensor mean = batch.mean / k, running_mean = in[kMean].tensor(), running_variance = in[kVariance].tensor();
+  if (shift.defined()) mean = mean + shift;
+  running_mean.mul_(1.0 - momentum).add_(mean, momentum);
+  running_variance.mul_(1.0 - momentum).add_(batch.variance / k.square(), momentum * count / (count - 1.0));
+  count_batch(node);
+}
+
+// saved: x, sign(k) gamma, mean', (var' + epsilon k^2)^(-1/2), k.
+Tensors training_gradients(const at::Tensor& dz, const Tensors& saved, double epsilon, const at::Tensor& bias) {
+  const at::Tensor &x = saved[0], &weight = saved[1], &inverse = saved[3], &k = saved[4];
+  const at::Tensor like_x = dz.contiguous(x.suggest_memory_format());  // else LibTorch's slow loop
+  const auto [dx, dweight, dbeta] = at::native_batch_norm_backward(like_x, x, weight, {}, {}, saved[2], inverse,
+                                                                   /*train=*/true, epsilon, {true, true, true});
+  const at::Tensor dk = dweight * weight * inverse.square() * k * -epsilon;
+  return {dx, at::where(k < 0, -dweight, dweight), dbeta, dk, bias};
+}
+
+at::Tensor normalize_by_batch(const Node& node, const Inputs& in, const at::Tensor& k, double epsilon) {
+  BatchStatistics batch;
+  at::Tensor weight, inverse;
+  const auto forward = [&](const Tensors& of) {
+    const at::Tensor &x = of[0], &gamma = of[1], &factor = of[3];
+    batch = statistics_of(x, gamma);
+    update_running(node, in, batch, factor);
+    const at::Tensor variance = batch.variance + factor.square() * epsilon;
+    weight = at::where(factor < 0, -gamma, gamma);
+    inverse = variance.rsqrt();
+    return std::get<0>(at::native_batch_norm(x, weight, of[2], batch.mean, variance, /*training=*/false, 0.0, 0.0));
+  };
+  Tensors inputs = {in[kX].tensor(), in[kGamma].tensor(), in[kBeta].tensor(), k};
+  if (given(in, kBias)) inputs.push_back(in[kBias].tensor());
+  const at::Tensor no_gradient = given(in, kBias) ? at::zeros_like(in[kBias].tensor().detach()) : at::Tensor();
+  return apply_rule(inputs, {.forward = forward,
+                             .backward =
+                                 [epsilon, no_gradient](const at::Tensor& dz, const Tensors& saved) {
+                                   return training_gradients(dz, saved, epsilon, no_gradient);
+                                 },
+                             .save = [&](const Tensors& of, const at::Tensor&) -> Tensors {
+                               return {of[0], weight, batch.mean, inverse, of[3]};
+                             }});
+}
+
+// One affine per channel.
+at::Tensor normalize_by_running(const Inputs& in, const at::Tensor& k, double epsilon) {
+  const at::Tensor &mean = in[kMean].tensor(), &variance = in[kVariance].tensor();
+  const at::Tensor factor = in[kGamma].tensor() / (variance + epsilon).sqrt(), shift = shift_of(in, k);
+  const at::Tensor centre = shift.defined() ? shift - mean : -mean;
+  return at::batch_norm(in[kX].tensor(), factor / k, centre * factor + in[kBeta].tensor(), at::zeros_like(mean),
+                        at::ones_like(variance), /*training=*/false, 0.0, 0.0, /*cudnn_enabled=*/false);
+}
+
+void check(const Node& node, const Inputs& in) {
+  const at::Tensor& x = in[kX].tensor();
+  QUENCH_CHECK(x.dim() > 1, node.where(), ": data of the shape ", x.sizes(), " has no channels");
+  const std::int64_t channels = x.size(1);
+  const bool reduced = x.scalar_type() == at::kHalf || x.scalar_type() == at::kBFloat16;
+  for (const std::size_t slot : {kGamma, kBeta, kMean, kVariance, kFactor}) {
+    const at::ScalarType type = in[slot].tensor().scalar_type();
+    QUENCH_CHECK(in[slot].tensor().numel() == channels, node.where(), ": input ", slot, " has ",
+                 in[slot].tensor().numel(), " elements for ", channels, " channels");
+    QUENCH_CHECK(
+        type == in[kGamma].tensor().scalar_type() && (type == x.scalar_type() || (reduced && type == at::kFloat)),
+        node.where(), ": input ", slot, " is ", type, " beside data of ", x.scalar_type(),
+        "; scale, bias, statistics and factors must have one type, the data's or, for half data, float");
+  }
+}
+
+std::vector<RtValue> live_norm(const Node& node, const Inputs& in, ExecContext& context) {
+  const double epsilon = node.get_float("epsilon", 1e-5);
+  check(node, in);
+  const at::Tensor &x = in[kX].tensor(), k = in[kFactor].tensor().flatten();
+  if (!context.training || node.frozen) return {normalize_by_running(in, k, epsilon)};
+  QUENCH_CHECK(x.numel() > x.size(1), node.where(), ": training needs more than one value per channel, found data of ",
+               x.sizes());
+  return {normalize_by_batch(node, in, k, epsilon)};
+}
+
+OpTraits live_norm_traits() {
+  OpTraits traits;
+  traits.parameter_slots = {kGamma, kBeta, kBias};
+  traits.buffer_slots = {kMean, kVariance};
+  return traits;
+}
+
+}  // namespace
+
+QUENCH_REGISTER_OP("quench.LiveNorm", live_norm, same_as_input, live_norm_traits(),
+                   "a live BatchNormalization with the division and the bias in front of it, in one")
+
+}  // namespace quench

@@ -1,0 +1,76 @@
+// quench.ConvOfInput: a Conv of a model input that a quantizer with a learned scale reads first.
+//   inputs   the quantized input q, W, B or none, as a Conv; x, scale and zero point of the quantizer in front
+//   output   conv(q, W) + B
+// An input needs no gradient, only its scale does, and that is a number. Backward through the layer would compute the
+// gradient of every pixel for it, the dearest part of the first layer. But sum(dq * slope) with dq = conv'(dy, W) is
+// sum(dy * conv(slope, W)): a forward convolution. Made by the pass skip_input_gradients, from LSQ's quantizers.
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+
+#include "fake_quant/learned_scale.h"
+#include "fake_quant/lsq.h"
+#include "ops/arguments.h"
+#include "ops/conv.h"
+#include "quench/error.h"
+#include "quench/gradient.h"
+#include "quench/op.h"
+#include "quench/quantizers.h"
+
+namespace quench {
+namespace {
+
+constexpr std::size_t kQuantized = 0, kWeight = 1, kX = 3, kScale = 4, kZeroPoint = 5;
+
+FakeQuantSpec spec_in_front_of(const Node& node) {
+  const Node* quantizer = quantizer_in_front(node, kQuantized);
+  QUENCH_CHECK(quantizer, node.where(), ": its first input must come from a quantizer");
+  return fake_quant_of(*quantizer)->spec();
+}
+
+// y unchanged, with a gradient for the scale. saved: x, scale, zero point, weight.
+at::Tensor with_scale_gradient(const at::Tensor& y, const ConvForm& form, const FakeQuantSpec& spec, const Inputs& in) {
+  const at::Tensor &x = in[kX].tensor(), &scale = in[kScale].tensor();
+  const at::Tensor used = used_scale(scale, spec.scheme), zero = in[kZeroPoint].tensor().detach();
+  const at::Tensor weight = in[kWeight].tensor().detach();
+  return apply_rule(
+      {y, scale}, {.forward = [](const Tensors& given) { return given[0]; },
+                   .backward = [form, spec](const at::Tensor& dy, const Tensors& saved) -> Tensors {
+                     const at::Tensor slopes =
+                         lsq_slopes(saved[0].to(at::kFloat), {saved[1], saved[2], spec.scheme, spec.by}, spec.options);
+                     const at::Tensor by_scale =
+                         convolve(form, slopes.to(dy.scalar_type()), saved[3].to(dy.scalar_type()), std::nullopt);
+                     return {dy, (dy * by_scale).sum(at::kFloat).reshape(saved[1].sizes())};
+                   },
+                   .save = [&](const Tensors&, const at::Tensor&) -> Tensors { return {x, used, zero, weight}; }});
+}
+
+std::vector<RtValue> conv_of_input(const Node& node, const Inputs& in, ExecContext&) {
+  const at::Tensor &quantized = in[kQuantized].tensor(), &weight = in[kWeight].tensor(), &x = in[kX].tensor();
+  const ConvForm form = conv_form(node, quantized, weight);
+  const std::optional<at::Tensor> bias = optional_tensor(in, 2);
+  // Not quantizing, or somebody wants the gradient of the input too.
+  if (quantized.is_same(x) || x.requires_grad() || !in[kScale].tensor().requires_grad() || !c10::GradMode::is_enabled())
+    return {convolve(form, quantized, weight, bias)};
+  const at::Tensor y = convolve(form, quantized.detach(), weight, bias);
+  return {with_scale_gradient(y, form, spec_in_front_of(node), in)};
+}
+
+void conv_of_input_shape(Node& node) { OpRegistry::instance().get("Conv").shapes(node); }
+
+OpTraits conv_of_input_traits() {
+  OpTraits traits;
+  traits.weight_slot = kWeight;
+  traits.bias_slot = 2;
+  traits.weight_axis = [](const Node&) { return 0; };
+  traits.macs = [](const Node& node) { return OpRegistry::instance().get("Conv").traits.macs(node); };
+  traits.parameter_slots = {kWeight, 2};
+  traits.state_from = kScale;
+  return traits;
+}
+
+}  // namespace
+
+QUENCH_REGISTER_OP("quench.ConvOfInput", conv_of_input, conv_of_input_shape, conv_of_input_traits(),
+                   "a Conv of a quantized model input, whose scale learns without the gradient of the input")
+
+}  // namespace quench
