@@ -66,7 +66,9 @@ class EagerModel {
   std::vector<std::vector<std::string>> fused;  // by fuse_modules
 
   std::vector<ModuleInfo> modules() const;  // as they are now
-  Graph trace() const;                      // in evaluation mode; tensors are copies
+  const torch::nn::Module& module() const { return *module_; }
+  Graph trace() const;         // in evaluation mode; tensors are copies
+  Graph trace_shared() const;  // the same with the module's own tensors: what trains one trains the other
 
  private:
   std::shared_ptr<torch::nn::Module> module_;

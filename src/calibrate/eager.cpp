@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "calibrate/eager_prepare.h"
 #include "calibrate/eager_rules.h"
 #include "quench/error.h"
 #include "quench/prepare.h"
@@ -17,19 +18,19 @@ std::string short_type(std::string type) {
   return type;
 }
 
-PreparedModel prepare_traced(const EagerModel& model) {
+}  // namespace
+
+QuantizedModel prepare_eager(const EagerModel& model, NormMode norm) {
   QuantConfig config;
   config.platform = backend_of(model.qconfig);
   const std::vector<ModuleInfo> modules = model.modules();
-  const Graph traced = model.trace();
+  const Graph traced = norm == NormMode::kFold ? model.trace() : model.trace_shared();
   Graph fused = traced;
-  fuse_for_quantizing(fused, config, NormMode::kFold);
+  fuse_for_quantizing(fused, config, norm);
   config.fuse = fused_nodes(model.fused, modules, traced, fused);
   apply_mapping(model.qconfig, modules, fused, config);
-  return PreparedModel(prepare(fused, config));
+  return prepare(fused, config, {norm, std::nullopt});
 }
-
-}  // namespace
 
 at::Tensor FloatFunctional::forward(const at::Tensor&) {
   fail("FloatFunctional has no forward: call add, mul, cat, add_relu, add_scalar or mul_scalar");
@@ -53,9 +54,11 @@ std::vector<ModuleInfo> EagerModel::modules() const {
   return list;
 }
 
-Graph EagerModel::trace() const {
+Graph EagerModel::trace() const { return trace_shared().clone(); }
+
+Graph EagerModel::trace_shared() const {
   const TrainingMode eval(*module_, false);
-  return import_module(*module_, forward_, examples_).clone();
+  return import_module(*module_, forward_, examples_);
 }
 
 void fuse_modules_in_place(EagerModel& model, const std::vector<std::vector<std::string>>& lists,
@@ -111,11 +114,11 @@ PreparedModel prepare(const EagerModel& model) {
   for (const ModuleInfo& module : model.modules())
     QUENCH_CHECK(!module.training, "prepare: ", module.name.empty() ? "the module" : "'" + module.name + "'",
                  " is in training mode; call eval() on it before post-training quantization");
-  return prepare_traced(model);
+  return PreparedModel(prepare_eager(model, NormMode::kFold));
 }
 
 PreparedModel quantize(const EagerModel& model, const std::function<void(PreparedModel&)>& run_fn) {
-  PreparedModel prepared = prepare_traced(model);
+  PreparedModel prepared(prepare_eager(model, NormMode::kFold));
   run_fn(prepared);
   prepared.finish();
   return prepared;
