@@ -19,6 +19,7 @@
 namespace quench {
 
 class TrainingGraph;
+struct ModuleText;
 
 // Parameters: the module's own, under their names; then what quantizers learn ("conv.weight_fake_quant.scale" for the
 // value "conv.weight" of the graph, "fc.activation_post_process.scale" for the activation "fc"). Buffers: the module's
@@ -30,9 +31,10 @@ class TrainingGraph;
 // forwarded before that with fake quantization disabled.
 class QatModule : public torch::nn::Module {
  public:
-  // Any model with quantizers, prepared or calibrated. Parameters and buffers of `owner`, if the graph was made from
-  // it, are all registered, those that the graph does not use too; frozen ones stay frozen.
-  explicit QatModule(QuantizedModel model, const torch::nn::Module* owner = nullptr);
+  // Any model with quantizers, prepared or calibrated. Parameters and buffers of the module in `source`, if the graph
+  // was made from it and shares its tensors, are all registered, those that the graph does not use too; frozen ones
+  // stay frozen.
+  explicit QatModule(QuantizedModel model, const EagerModel* source = nullptr);
   ~QatModule() override;
 
   at::Tensor forward(const at::Tensor& x);  // of a model with one input and one output
@@ -51,6 +53,8 @@ class QatModule : public torch::nn::Module {
   QuantizedModel model() const;
   const Graph& graph() const;
   const QuantPlan& plan() const;
+  // As PyTorch prints it: ConvBnReLU2d with its fake quantizers.
+  std::string text() const;
 
   void save(torch::serialize::OutputArchive& archive) const override;
   void load(torch::serialize::InputArchive& archive) override;
@@ -64,6 +68,7 @@ class QatModule : public torch::nn::Module {
   void note_switches();
 
   std::unique_ptr<QuantizedModel> model_;
+  std::unique_ptr<ModuleText> text_;  // of the module; null without one
   std::unique_ptr<TrainingGraph> training_;
   bool observer_ = true, fake_quant_ = true, norms_held_ = false, has_scales_ = false;
   int flags_set_ = -1;   // those that the graph has now
@@ -81,7 +86,30 @@ std::shared_ptr<QatModule> prepare_qat(const M& module, const std::vector<at::Te
   return prepare_qat(model);
 }
 
+std::ostream& operator<<(std::ostream& stream, const QatModule& module);
+
 // Integers, with the codes that the weights have in training.
 QuantizedModel convert(const QatModule& module, const ConvertOptions& options = {}, ConvertRecord* record = nullptr);
+// Finishes the model, if that was not done yet.
+QuantizedModel convert(PreparedModel& model, const ConvertOptions& options = {}, ConvertRecord* record = nullptr);
+
+// prepare, `run_fn` feeds it data, convert. The module may be in either mode, and stays in it.
+QuantizedModel quantize(const EagerModel& model, const std::function<void(PreparedModel&)>& run_fn,
+                        const ConvertOptions& options = {});
+// prepare_qat on a copy in training mode, `run_fn` trains it, convert. The module is not changed.
+QuantizedModel quantize_qat(const EagerModel& model, const std::function<void(QatModule&)>& run_fn,
+                            const ConvertOptions& options = {});
+
+// The weight of a layer of a converted model, by the layer's name: torch's weight() of a quantized module.
+struct ConvertedWeight {
+  at::Tensor codes;  // int8, one code per element whatever its bits
+  QScheme scheme;
+  QParams params;
+
+  at::ScalarType scalar_type() const { return codes.scalar_type(); }
+  std::int64_t element_size() const { return codes.element_size(); }
+  at::Tensor dequantize() const;
+};
+ConvertedWeight weight(const QuantizedModel& converted, const std::string& layer);
 
 }  // namespace quench

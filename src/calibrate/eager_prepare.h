@@ -7,7 +7,10 @@ namespace quench {
 
 class EagerModel;
 
-// kFold: on copies of the module's tensors; else on its own.
-QuantizedModel prepare_eager(const EagerModel& model, NormMode norm);
+// On the module's own tensors, or on copies.
+QuantizedModel prepare_eager(const EagerModel& model, NormMode norm, bool shares_tensors);
+
+// Of a model that is being calibrated by verbs: what watches this value. Null if nothing does.
+const Observer* observer_at_work(const QuantizedModel& model, const std::string& value);
 
 }  // namespace quench

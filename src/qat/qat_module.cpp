@@ -6,6 +6,7 @@
 #include "calibrate/eager_prepare.h"
 #include "calibrate/fit_biases.h"
 #include "core/hash.h"
+#include "qat/prepared_text.h"
 #include "qat/training_graph.h"
 #include "quench/error.h"
 #include "quench/qat.h"
@@ -67,11 +68,13 @@ std::vector<at::Tensor> frozen_parameters(const torch::nn::Module* owner) {
 
 }  // namespace
 
-QatModule::QatModule(QuantizedModel model, const torch::nn::Module* owner)
+QatModule::QatModule(QuantizedModel model, const EagerModel* source)
     : model_(std::make_unique<QuantizedModel>(std::move(model))),
+      text_(source ? std::make_unique<ModuleText>(prepared_text(*source, *model_)) : nullptr),
       has_scales_(model_->stage >= ModelStage::kCalibrated),
       seed_(static_cast<std::uint64_t>(at::randint(1 << 30, {}).item<std::int64_t>())) {
   QUENCH_CHECK(model_->stage != ModelStage::kConverted, "a converted model has no parameters to train");
+  const torch::nn::Module* owner = source ? &source->module() : nullptr;
   const std::vector<at::Tensor> frozen = frozen_parameters(owner);
   training_ = std::make_unique<TrainingGraph>(*model_, device_of(owner));
   training_->leave_tensors();
@@ -262,11 +265,7 @@ std::shared_ptr<QatModule> prepare_qat(const EagerModel& model) {
     QUENCH_CHECK(module.training || !(module.name.empty() || module.type.starts_with("BatchNorm")),
                  "prepare_qat: ", module.name.empty() ? "the module" : "'" + module.name + "'",
                  " is in evaluation mode; call train() on it before quantization-aware training");
-  return std::make_shared<QatModule>(prepare_eager(model, NormMode::kLive), &model.module());
-}
-
-QuantizedModel convert(const QatModule& module, const ConvertOptions& options, ConvertRecord* record) {
-  return convert(module.model(), options, record);
+  return std::make_shared<QatModule>(prepare_eager(model, NormMode::kLive, /*shares_tensors=*/true), &model);
 }
 
 }  // namespace quench

@@ -2,60 +2,18 @@
 // trained.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
-#include <torch/nn/modules/activation.h>
-#include <torch/nn/modules/batchnorm.h>
-#include <torch/nn/modules/conv.h>
-#include <torch/nn/modules/linear.h>
 #include <torch/optim/sgd.h>
 #include <torch/serialize.h>
 
 #include <filesystem>
 #include <set>
 
-#include "ops/integer_form.h"
+#include "qat/stubbed_net.h"
 #include "quench/qat.h"
-#include "support/describe.h"
 #include "support/expect_error.h"
 
 namespace quench {
 namespace {
-
-namespace nn = torch::nn;
-
-// quant -> conv, bn, relu -> fc -> dequant.
-struct Net : nn::Module {
-  Net() {
-    quant = register_module("quant", std::make_shared<QuantStub>());
-    conv = register_module("conv", nn::Conv2d(nn::Conv2dOptions(2, 4, 3).padding(1)));
-    bn = register_module("bn", nn::BatchNorm2d(4));
-    relu = register_module("relu", nn::ReLU());
-    fc = register_module("fc", nn::Linear(4 * 16, 5));
-    dequant = register_module("dequant", std::make_shared<DeQuantStub>());
-  }
-  at::Tensor forward(at::Tensor x) {
-    x = relu(bn(conv(quant->forward(x))));
-    return dequant->forward(fc(at::flatten(x, 1)));
-  }
-  std::shared_ptr<QuantStub> quant;
-  nn::Conv2d conv{nullptr};
-  nn::BatchNorm2d bn{nullptr};
-  nn::ReLU relu{nullptr};
-  nn::Linear fc{nullptr};
-  std::shared_ptr<DeQuantStub> dequant;
-};
-
-std::shared_ptr<Net> make_net() {
-  at::manual_seed(0);
-  return std::make_shared<Net>();
-}
-
-at::Tensor images(std::int64_t count) { return at::randn({count, 2, 4, 4}); }
-
-QConfig following(const std::string& backend = "fbgemm") {
-  QConfig qconfig = get_default_qconfig(backend);
-  qconfig.activation.observer = qconfig.weight.observer = "ema_min_max";
-  return qconfig;
-}
 
 QConfig learning() {
   QConfig qconfig = get_default_qconfig("fbgemm");
@@ -71,13 +29,6 @@ std::shared_ptr<QatModule> prepared(const std::shared_ptr<Net>& net, const QConf
   return prepare_qat(net, {images(1)}, qconfig);
 }
 
-void step(QatModule& module, torch::optim::Optimizer& optimizer, const at::Tensor& x) {
-  optimizer.zero_grad();
-  const at::Tensor target = at::arange(x.size(0)).remainder(5);
-  at::cross_entropy_loss(module.forward(x), target).backward();
-  optimizer.step();
-}
-
 std::set<std::string> names_of(const auto& named) {
   std::set<std::string> names;
   for (const auto& item : named) names.insert(item.key());
@@ -86,7 +37,7 @@ std::set<std::string> names_of(const auto& named) {
 
 TEST(QatModule, ItsFloatParametersAreTheModulesOwn) {
   const auto net = make_net();
-  const auto q = prepared(net, following());
+  const auto q = prepared(net, get_default_qat_qconfig("fbgemm"));
   const auto own = net->named_parameters(), of_q = q->named_parameters();
   EXPECT_EQ(names_of(of_q), names_of(own));  // nothing else learns
   for (const auto& item : own) EXPECT_EQ(of_q[item.key()].data_ptr(), item.value().data_ptr()) << item.key();
@@ -98,7 +49,7 @@ TEST(QatModule, ItsFloatParametersAreTheModulesOwn) {
 
 TEST(QatModule, AStepTrainsTheModule) {
   const auto net = make_net();
-  const auto q = prepared(net, following());
+  const auto q = prepared(net, get_default_qat_qconfig("fbgemm"));
   torch::optim::SGD optimizer(q->parameters(), 0.1);
   std::vector<at::Tensor> before;
   for (const at::Tensor& parameter : net->parameters()) before.push_back(parameter.detach().clone());
@@ -117,7 +68,7 @@ TEST(QatModule, AStepTrainsTheModule) {
 TEST(QatModule, AFrozenParameterStaysFrozen) {
   const auto net = make_net();
   net->fc->weight.set_requires_grad(false);
-  const auto q = prepared(net, following());
+  const auto q = prepared(net, get_default_qat_qconfig("fbgemm"));
   EXPECT_FALSE(q->named_parameters()["fc.weight"].requires_grad());
   q->forward(images(4)).sum().backward();
   EXPECT_FALSE(net->fc->weight.grad().defined());
@@ -127,9 +78,7 @@ TEST(QatModule, AFrozenParameterStaysFrozen) {
 // torch's default: the first batch gives the range, every later one moves it by a hundredth.
 TEST(QatModule, QuantizersFollowTheirObserversInTraining) {
   const auto net = make_net();
-  QConfig qconfig = following();
-  qconfig.activation.observer_options.set("averaging_constant", 0.01);
-  const auto q = prepared(net, qconfig);
+  const auto q = prepared(net, get_default_qat_qconfig("fbgemm"));
   const at::Tensor scale = q->named_buffers()["quant_stub.activation_post_process.scale"];
   const at::Tensor first = images(8), second = first * 3;
   const double range = (first.max() - first.min()).item<double>();
@@ -187,7 +136,7 @@ TEST(QatModule, ObservedWithoutQuantizing) {
 
 TEST(QatModule, WithoutFakeQuantItIsTheModule) {
   const auto net = make_net();
-  const auto q = prepared(net, following());
+  const auto q = prepared(net, get_default_qat_qconfig("fbgemm"));
   q->disable_fake_quant();
   q->eval();
   net->eval();
@@ -201,7 +150,7 @@ TEST(QatModule, WithoutFakeQuantItIsTheModule) {
 
 TEST(QatModule, BatchNormCanBeFrozenAndLetGo) {
   const auto net = make_net();
-  const auto q = prepared(net, following());
+  const auto q = prepared(net, get_default_qat_qconfig("fbgemm"));
   const auto moves = [&] {
     const at::Tensor before = net->bn->running_mean.clone();
     q->forward(images(8));
@@ -221,10 +170,7 @@ void expect_the_trained_grid(QatModule& q, const Net& net) {
   const at::Tensor k = (net.bn->weight / (net.bn->running_var + 1e-5).sqrt()).detach();
   const at::Tensor folded = net.conv->weight.detach() * k.reshape({4, 1, 1, 1});
   const QuantizedModel converted = convert(q);
-  const Node* conv = converted.graph.find_node("conv");
-  ASSERT_TRUE(conv);
-  const IntegerForm form = integer_form(*conv);
-  const at::Tensor codes = conv->input(form.slots[1])->tensor();
+  const at::Tensor codes = weight(converted, "conv").codes;
   ASSERT_EQ(codes.scalar_type(), at::kChar);
   at::Tensor scale;
   for (const auto& item : q.named_parameters())
@@ -239,7 +185,7 @@ void expect_the_trained_grid(QatModule& q, const Net& net) {
 }
 
 TEST(QatModule, IntegersHaveTheTrainedGrid) {
-  for (const QConfig& qconfig : {following(), learning()}) {
+  for (const QConfig& qconfig : {get_default_qat_qconfig("fbgemm"), learning()}) {
     const auto net = make_net();
     const auto q = prepared(net, qconfig);
     torch::optim::SGD optimizer(q->parameters(), 0.05);
@@ -262,7 +208,7 @@ TEST(QatModule, IntegersHaveTheTrainedGrid) {
 
 TEST(QatModule, TheSnapshotDoesNotTrainOn) {
   const auto net = make_net();
-  const auto q = prepared(net, following());
+  const auto q = prepared(net, get_default_qat_qconfig("fbgemm"));
   torch::optim::SGD optimizer(q->parameters(), 0.1);
   step(*q, optimizer, images(8));
   const QuantizedModel trained = q->model();
@@ -275,7 +221,8 @@ TEST(QatModule, TheSnapshotDoesNotTrainOn) {
 TEST(QatModule, SavedAndLoaded) {
   const std::string file = testing::TempDir() + "/qat_module.pt";
   const auto net = make_net(), other = make_net();
-  const auto q = prepared(net, following()), r = prepared(other, following());
+  const auto q = prepared(net, get_default_qat_qconfig("fbgemm")),
+             r = prepared(other, get_default_qat_qconfig("fbgemm"));
   torch::optim::SGD optimizer(q->parameters(), 0.1);
   for (int i = 0; i < 3; ++i) step(*q, optimizer, images(8));
   q->freeze_bn_stats();
@@ -299,7 +246,8 @@ TEST(QatModule, SavedAndLoaded) {
 
 TEST(QatModule, TensorsCopiedByNameAreEnough) {
   const auto net = make_net(), other = make_net();
-  const auto q = prepared(net, following()), r = prepared(other, following());
+  const auto q = prepared(net, get_default_qat_qconfig("fbgemm")),
+             r = prepared(other, get_default_qat_qconfig("fbgemm"));
   torch::optim::SGD optimizer(q->parameters(), 0.1);
   step(*q, optimizer, images(8));
   const c10::NoGradGuard no_grad;
@@ -317,7 +265,7 @@ TEST(QatModule, ListsAndQConfigsOfSubmodules) {
   const auto net = make_net();
   net->train();
   EagerModel model(net, {images(1)});
-  model.qconfig.set_global(following()).set_module_name("fc", std::nullopt);
+  model.qconfig.set_global(get_default_qat_qconfig("fbgemm")).set_module_name("fc", std::nullopt);
   model = fuse_modules(model, {{"conv", "bn", "relu"}}, true);
   const auto q = prepare_qat(model);
   EXPECT_TRUE(q->plan().find("conv.weight"));
@@ -331,7 +279,7 @@ TEST(QatModule, BatchNormAndReluAloneAreTakenLiterally) {
   const auto net = make_net();
   net->train();
   EagerModel model(net, {images(1)});
-  model.qconfig.set_global(following());
+  model.qconfig.set_global(get_default_qat_qconfig("fbgemm"));
   const auto q = prepare_qat(fuse_modules(model, {{"bn", "relu"}}, true));
   EXPECT_TRUE(q->plan().find("conv")) << "the convolution's output has codes of its own";
   q->forward(images(8)).sum().backward();
@@ -343,16 +291,17 @@ TEST(QatModule, BatchNormAndReluAloneAreTakenLiterally) {
 TEST(QatModule, ModesAreDemanded) {
   const auto net = make_net();
   net->eval();
-  EXPECT_ERROR(prepare_qat(net, {images(1)}, following()),
+  EXPECT_ERROR(prepare_qat(net, {images(1)}, get_default_qat_qconfig("fbgemm")),
                "prepare_qat: the module is in evaluation mode; call train()");
   net->train();
   net->bn->eval();
-  EXPECT_ERROR(prepare_qat(net, {images(1)}, following()), "prepare_qat: 'bn' is in evaluation mode");
+  EXPECT_ERROR(prepare_qat(net, {images(1)}, get_default_qat_qconfig("fbgemm")),
+               "prepare_qat: 'bn' is in evaluation mode");
 }
 
 TEST(QatModule, ScalesMustBeKnown) {
   const auto net = make_net();
-  const auto q = prepared(net, following());
+  const auto q = prepared(net, get_default_qat_qconfig("fbgemm"));
   EXPECT_ERROR(q->model(), "the quantizers have no scales yet: forward a batch in training mode first");
   EXPECT_ERROR(convert(*q), "the quantizers have no scales yet");
   q->eval();
