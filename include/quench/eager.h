@@ -1,5 +1,6 @@
 // PyTorch's eager verbs for post-training quantization, over the graph path: stubs, FloatFunctional, fuse_modules,
-// prepare, a calibration loop of the user's own, quantize. The module given is never changed.
+// prepare, a calibration loop of the user's own. The module given is never changed. quench/qat.h goes on with training
+// and convert; docs/eager.md goes through the calls one by one.
 //
 //   quench::EagerModel model(net, {example});
 //   model.qconfig.set_global(quench::get_default_qconfig("fbgemm")).set_module_name("fc", std::nullopt);
@@ -11,6 +12,7 @@
 #pragma once
 
 #include <functional>
+#include <iosfwd>
 
 #include "quench/prepare.h"
 #include "quench/qconfig.h"
@@ -46,10 +48,13 @@ class FloatFunctional : public torch::nn::Module {
   at::Tensor mul_scalar(const at::Tensor& a, double b);
 };
 
+using FuseLists = std::vector<std::vector<std::string>>;
+
 // A module with what PyTorch keeps in its attributes. Copies share the module.
 class EagerModel {
  public:
-  // A shared pointer to a module, or a ModuleHolder; inputs as for from_module.
+  // A shared pointer to a module, or a ModuleHolder; inputs as for from_module. A member `qconfig` of the module is
+  // that of the whole model; its member fuse_model([is_qat]) gives the lists that quench::fuse_model takes.
   template <typename M>
   EagerModel(const M& module, std::vector<at::Tensor> example_inputs) : examples_(std::move(example_inputs)) {
     const auto inner = [&] {
@@ -59,28 +64,45 @@ class EagerModel {
         return module;
     }();
     module_ = inner;
+    if constexpr (requires { qconfig.set_global(inner->qconfig); }) qconfig.set_global(inner->qconfig);
+    if constexpr (requires { FuseLists(inner->fuse_model(std::optional<bool>())); })
+      own_lists_ = [inner](std::optional<bool> is_qat) { return inner->fuse_model(is_qat); };
+    else if constexpr (requires { FuseLists(inner->fuse_model(true)); })
+      own_lists_ = [inner](std::optional<bool> is_qat) {
+        return inner->fuse_model(is_qat.value_or(inner->is_training()));
+      };
+    else if constexpr (requires { FuseLists(inner->fuse_model()); })
+      own_lists_ = [inner](std::optional<bool>) { return inner->fuse_model(); };
     forward_ = [inner](const std::vector<at::Tensor>& inputs) { return detail::forward_tensors(*inner, inputs); };
   }
 
   QConfigMapping qconfig;
-  std::vector<std::vector<std::string>> fused;  // by fuse_modules
+  FuseLists fused;  // by fuse_modules
 
   std::vector<ModuleInfo> modules() const;  // as they are now
-  Graph trace() const;                      // in evaluation mode; tensors are copies
+  const torch::nn::Module& module() const { return *module_; }
+  FuseLists own_lists(std::optional<bool> is_qat) const;  // of the module's fuse_model; throws if it has none
+  Graph trace() const;                                    // in evaluation mode; tensors are copies
+  Graph trace_shared() const;  // the same with the module's own tensors: what trains one trains the other
 
  private:
   std::shared_ptr<torch::nn::Module> module_;
   ModuleForward forward_;
+  std::function<FuseLists(std::optional<bool>)> own_lists_;
   std::vector<at::Tensor> examples_;
 };
+
+// As PyTorch prints a module after fusing: the first of each list as ConvReLU2d with its parts, the others as Identity.
+std::ostream& operator<<(std::ostream& stream, const EagerModel& model);
 
 // Chains of submodules that count as one layer: Conv, ConvTranspose or Linear, then BatchNorm, then ReLU or ReLU6, each
 // step optional; or BatchNorm and ReLU. With a BatchNorm among them the module must be in eval mode, or in train
 // mode with `is_qat` (unset: as the module is). The same chains elsewhere are fused without being named.
-EagerModel fuse_modules(const EagerModel& model, const std::vector<std::vector<std::string>>& lists,
-                        std::optional<bool> is_qat = false);
-void fuse_modules_in_place(EagerModel& model, const std::vector<std::vector<std::string>>& lists,
-                           std::optional<bool> is_qat = false);
+EagerModel fuse_modules(const EagerModel& model, const FuseLists& lists, std::optional<bool> is_qat = false);
+EagerModel fuse_modules_qat(const EagerModel& model, const FuseLists& lists);
+void fuse_modules_in_place(EagerModel& model, const FuseLists& lists, std::optional<bool> is_qat = false);
+// The lists of the module's own fuse_model, in place.
+void fuse_model(EagerModel& model, std::optional<bool> is_qat = std::nullopt);
 
 // A float copy of the model whose forward is watched, until finish(); then the forward of the quantized model.
 class PreparedModel {
@@ -92,6 +114,8 @@ class PreparedModel {
   at::Tensor forward(const at::Tensor& x);  // of a model with one input and one output
   std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs);
 
+  // What the observer 'recording' of this value of the graph kept so far; before finish().
+  std::vector<at::Tensor> recorded(const std::string& value) const;
   void finish();  // takes over what was observed; throws if a quantizer saw nothing, naming it
   bool finished() const;
   const QuantizedModel& model() const;  // to deploy, once finished
@@ -111,8 +135,5 @@ PreparedModel prepare(const M& module, const std::vector<at::Tensor>& example_in
   model.qconfig.set_global(qconfig);
   return prepare(model);
 }
-
-// Prepares a copy in eval mode, whatever mode the module is in, lets `run_fn` feed it data, and finishes it.
-PreparedModel quantize(const EagerModel& model, const std::function<void(PreparedModel&)>& run_fn);
 
 }  // namespace quench

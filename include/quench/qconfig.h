@@ -20,6 +20,9 @@ struct QConfig {
 // that the platform would do by itself, to be changed as you like. They are recipes: no engine of that name is needed.
 QConfig get_default_qconfig(const std::string& backend = "x86");
 
+// The same for training: ranges are moving averages of each batch's (a hundredth of the new one), of weights too.
+QConfig get_default_qat_qconfig(const std::string& backend = "x86");
+
 // A submodule, as far as these rules need to know it.
 struct ModuleInfo {
   std::string name;          // "" for the outermost

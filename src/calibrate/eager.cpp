@@ -2,34 +2,25 @@
 
 #include <ATen/ATen.h>
 
+#include "calibrate/eager_prepare.h"
 #include "calibrate/eager_rules.h"
+#include "calibrate/module_text.h"
 #include "quench/error.h"
 #include "quench/prepare.h"
 
 namespace quench {
-namespace {
 
-// "torch::nn::Conv2dImpl" -> "Conv2d"
-std::string short_type(std::string type) {
-  const std::size_t colon = type.rfind("::");
-  if (colon != std::string::npos) type.erase(0, colon + 2);
-  if (type.ends_with("Impl")) type.erase(type.size() - 4);
-  return type;
-}
-
-PreparedModel prepare_traced(const EagerModel& model) {
+QuantizedModel prepare_eager(const EagerModel& model, NormMode norm, bool shares_tensors) {
   QuantConfig config;
   config.platform = backend_of(model.qconfig);
   const std::vector<ModuleInfo> modules = model.modules();
-  const Graph traced = model.trace();
+  const Graph traced = shares_tensors ? model.trace_shared() : model.trace();
   Graph fused = traced;
-  fuse_for_quantizing(fused, config, NormMode::kFold);
+  fuse_for_quantizing(fused, config, norm);
   config.fuse = fused_nodes(model.fused, modules, traced, fused);
   apply_mapping(model.qconfig, modules, fused, config);
-  return PreparedModel(prepare(fused, config));
+  return prepare(fused, config, {norm, std::nullopt});
 }
-
-}  // namespace
 
 at::Tensor FloatFunctional::forward(const at::Tensor&) {
   fail("FloatFunctional has no forward: call add, mul, cat, add_relu, add_scalar or mul_scalar");
@@ -53,23 +44,38 @@ std::vector<ModuleInfo> EagerModel::modules() const {
   return list;
 }
 
-Graph EagerModel::trace() const {
-  const TrainingMode eval(*module_, false);
-  return import_module(*module_, forward_, examples_).clone();
+FuseLists EagerModel::own_lists(std::optional<bool> is_qat) const {
+  QUENCH_CHECK(own_lists_,
+               "fuse_model: the module has no member fuse_model() that gives lists of names; call "
+               "fuse_modules with the lists");
+  return own_lists_(is_qat);
 }
 
-void fuse_modules_in_place(EagerModel& model, const std::vector<std::vector<std::string>>& lists,
-                           std::optional<bool> is_qat) {
+Graph EagerModel::trace() const { return trace_shared().clone(); }
+
+Graph EagerModel::trace_shared() const {
+  const TrainingMode eval(*module_, false);
+  return import_module(*module_, forward_, examples_);
+}
+
+void fuse_modules_in_place(EagerModel& model, const FuseLists& lists, std::optional<bool> is_qat) {
   const std::vector<ModuleInfo> modules = model.modules();
   for (const auto& names : lists) check_fusible(modules, names, is_qat.value_or(modules.front().training));
   model.fused.insert(model.fused.end(), lists.begin(), lists.end());
 }
 
-EagerModel fuse_modules(const EagerModel& model, const std::vector<std::vector<std::string>>& lists,
-                        std::optional<bool> is_qat) {
+EagerModel fuse_modules(const EagerModel& model, const FuseLists& lists, std::optional<bool> is_qat) {
   EagerModel copy = model;
   fuse_modules_in_place(copy, lists, is_qat);
   return copy;
+}
+
+EagerModel fuse_modules_qat(const EagerModel& model, const FuseLists& lists) {
+  return fuse_modules(model, lists, true);
+}
+
+void fuse_model(EagerModel& model, std::optional<bool> is_qat) {
+  fuse_modules_in_place(model, model.own_lists(is_qat), is_qat);
 }
 
 struct PreparedModel::State {
@@ -102,6 +108,18 @@ void PreparedModel::finish() {
   state_->finished = true;
 }
 
+std::vector<at::Tensor> PreparedModel::recorded(const std::string& value) const {
+  const Observer* observer = observer_at_work(state_->model, value);
+  QUENCH_CHECK(observer && observer->kind() == "recording", "'", value, "' has no observer 'recording'",
+               state_->finished ? ": it is gone with finish()" : "");
+  std::vector<at::Tensor> tensors;
+  if (!observer->seen()) return tensors;
+  const auto state = observer->state();
+  for (auto at = state.find("tensor_0"); at != state.end(); at = state.find(concat("tensor_", tensors.size())))
+    tensors.push_back(at->second);
+  return tensors;
+}
+
 bool PreparedModel::finished() const { return state_->finished; }
 const QuantizedModel& PreparedModel::model() const { return state_->model; }
 const Graph& PreparedModel::graph() const { return state_->model.graph; }
@@ -111,14 +129,7 @@ PreparedModel prepare(const EagerModel& model) {
   for (const ModuleInfo& module : model.modules())
     QUENCH_CHECK(!module.training, "prepare: ", module.name.empty() ? "the module" : "'" + module.name + "'",
                  " is in training mode; call eval() on it before post-training quantization");
-  return prepare_traced(model);
-}
-
-PreparedModel quantize(const EagerModel& model, const std::function<void(PreparedModel&)>& run_fn) {
-  PreparedModel prepared = prepare_traced(model);
-  run_fn(prepared);
-  prepared.finish();
-  return prepared;
+  return PreparedModel(prepare_eager(model, NormMode::kFold, /*shares_tensors=*/false));
 }
 
 }  // namespace quench

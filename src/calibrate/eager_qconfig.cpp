@@ -106,6 +106,16 @@ QConfig get_default_qconfig(const std::string& backend) {
   return {platform_name(backend), platform.activation, platform.weight};
 }
 
+QConfig get_default_qat_qconfig(const std::string& backend) {
+  constexpr double kAveragingConstant = 0.01;  // torch's
+  QConfig qconfig = get_default_qconfig(backend);
+  for (QuantSettings* settings : {&qconfig.activation, &qconfig.weight}) {
+    settings->observer = "ema_min_max";
+    settings->observer_options = {{"averaging_constant", kAveragingConstant}};
+  }
+  return qconfig;
+}
+
 QConfigMapping& QConfigMapping::set_global(std::optional<QConfig> qconfig) {
   global_ = std::move(qconfig);
   return *this;

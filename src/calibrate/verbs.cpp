@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "calibrate/eager_prepare.h"
 #include "calibrate/fit_biases.h"
 #include "calibrate/observing.h"
 #include "quench/engine.h"
@@ -103,6 +104,13 @@ void enable_quantization(QuantizedModel& model, bool weight_cali_on, bool act_ca
   if (weight_cali_on) watch(model, Role::kWeight, {.observe = true, .quantize = true});
   if (act_cali_on) watch(model, Role::kActivation, {.observe = true, .quantize = true});
   if (!weight_cali_on && !act_cali_on) run.stop_observing();
+}
+
+const Observer* observer_at_work(const QuantizedModel& model, const std::string& value) {
+  if (!model.kept_run || !model.kept_run->observing) return nullptr;
+  for (const ObservedQuantizer& one : model.kept_run->observing->quantizers())
+    if (one.value().name() == value) return one.observer.get();
+  return nullptr;
 }
 
 std::vector<RtValue> QuantizedModel::run(const std::vector<RtValue>& inputs) { return forward(*this, inputs); }

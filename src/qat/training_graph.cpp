@@ -41,6 +41,17 @@ void move(const at::Tensor& tensor, const at::Device& device) {
   if (tensor.device() != device) at::Tensor(tensor).set_data(tensor.detach().to(device));
 }
 
+bool learns(const FakeQuantSpec& spec) {
+  const std::vector<FakeQuantParam> params = params_of(spec);
+  return std::any_of(params.begin(), params.end(), [](const FakeQuantParam& param) { return param.learnable; });
+}
+
+bool follows(const ObservedQuantizer& one) { return one.observer->refreshable() && !learns(one.algorithm->spec()); }
+
+bool has_seen(const ObservedQuantizer& one) {
+  return one.observer->seen() || !ObserverRegistry::instance().get(one.observer->kind()).needs_data;
+}
+
 }  // namespace
 
 // Where a tensor came from.
@@ -74,6 +85,14 @@ TrainingGraph::~TrainingGraph() {
   }
 }
 
+void TrainingGraph::leave_tensors() { homes_.clear(); }
+
+void TrainingGraph::set_device(const std::string& device) {
+  if (device == device_) return;
+  device_ = device;
+  executor_.reset();
+}
+
 const Graph& TrainingGraph::graph() const { return model_.graph; }
 
 Executor& TrainingGraph::executor() {
@@ -91,15 +110,20 @@ Executor& TrainingGraph::executor() {
 std::vector<at::Tensor> TrainingGraph::forward(const NamedValues& inputs, bool training, std::uint64_t seed,
                                                std::uint64_t step) {
   Executor& running = executor();
-  running.options().training = running.options().grad = training;
+  running.options().training = training;
+  running.options().grad = c10::GradMode::is_enabled();
   running.options().seed = seed;
   running.options().step = step;
   std::vector<std::string> names;
   for (const Value* output : running.graph().outputs()) names.push_back(output->name());
   const NamedValues results = running.run(inputs, names);
-  if (flags_.observe) observing_->switch_followers_on();
   std::vector<at::Tensor> outputs;
   for (const std::string& name : names) outputs.push_back(results.at(name).tensor());
+  if (waiting_) {  // the first batch has given their leaders a scale
+    observing_->switch_followers_on();
+    waiting_ = false;
+    executor_.reset();
+  }
   return outputs;
 }
 
@@ -131,18 +155,58 @@ void TrainingGraph::load(const TensorMap& given) {
   for (auto& [name, tensor] : own) at::Tensor(tensor).detach().copy_(given.at(name));
 }
 
-void TrainingGraph::set_flags(QuantFlags flags) {
-  set_state(model_.graph, std::nullopt, {.quantize = flags.quantize});
-  if (flags.observe)
-    for (const ObservedQuantizer& one : observing_->quantizers()) set_fake_quant_flags(*one.node, flags);
-  flags_ = flags;
+void TrainingGraph::set_flags(QuantFlags flags) { set_flags(flags, flags); }
+
+void TrainingGraph::set_flags(QuantFlags following, QuantFlags others) {
+  set_state(model_.graph, std::nullopt, {.quantize = following.quantize});
+  for (const ObservedQuantizer& one : observing_->quantizers())
+    set_fake_quant_flags(*one.node, follows(one) ? following : others);
+  const auto& all = observing_->quantizers();
+  waiting_ = following.observe && following.quantize && model_.stage < ModelStage::kCalibrated &&
+             std::none_of(all.begin(), all.end(), [](const auto& one) { return one.observer->seen(); });
+  if (waiting_) make_sharers_wait();
+  flags_ = following;
   executor_.reset();
+}
+
+void TrainingGraph::make_sharers_wait() {
+  for (Node* node : quantizers_of(model_.graph))
+    if (leader_of(model_, *node)) set_fake_quant_flags(*node, {});
+}
+
+bool TrainingGraph::finds_scales_once() const {
+  const auto& all = observing_->quantizers();
+  return !std::all_of(all.begin(), all.end(), follows);
+}
+
+bool TrainingGraph::take_over(bool following, bool others) {
+  bool complete = true;
+  for (const ObservedQuantizer& one : observing_->quantizers()) {
+    if (!has_seen(one)) {
+      complete = false;
+    } else if (follows(one) ? following : others) {
+      with_context([&] { return concat("at ", one.node->where()); },
+                   [&] { one.algorithm->accept(one.observer->qparams(), fake_quant_tensors(*one.node)); });
+    }
+  }
+  return complete;
 }
 
 void TrainingGraph::freeze_norms() {
   if (frozen_) return;
+  held_.clear();
   run_passes(model_.graph, {"freeze_norms", "infer_shapes"});
   frozen_ = true;
+  executor_.reset();
+}
+
+void TrainingGraph::hold_norms(bool hold) {
+  for (Node* norm : held_) norm->frozen = false;
+  held_.clear();
+  if (hold)
+    for (const auto& node : model_.graph.nodes())
+      if (node->op() == "BatchNormalization" && !node->frozen) held_.push_back(node.get());
+  for (Node* norm : held_) norm->frozen = true;
   executor_.reset();
 }
 

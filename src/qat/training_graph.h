@@ -31,8 +31,13 @@ class TrainingGraph {
   // they were. The model must outlive it; its graph may be changed through this object only.
   explicit TrainingGraph(QuantizedModel& model, std::string device = "cpu");
   ~TrainingGraph();
+  // From now on tensors stay as training leaves them, beyond its end: they belong to a module.
+  void leave_tensors();
+  // Where the tensors are by now, if their owner has moved them.
+  void set_device(const std::string& device);
 
-  // The graph's first outputs for inputs by name. Training: batch statistics, dropout, gradients; else as deployed.
+  // The graph's outputs for inputs by name, with gradients where the caller's mode records them. Training: batch
+  // statistics, dropout; else as deployed.
   std::vector<at::Tensor> forward(const NamedValues& inputs, bool training, std::uint64_t seed = 0,
                                   std::uint64_t step = 0);
 
@@ -40,11 +45,19 @@ class TrainingGraph {
   TensorMap state() const;                           // parameters, running statistics, constants of quantizers: shared
   void load(const TensorMap& state);                 // the same names and shapes, or it throws
 
-  // While they observe, quantizers take over what their observers see; those must be refreshable.
+  // While they observe and quantize, quantizers take over what their observers see; those must be refreshable.
   void set_flags(QuantFlags flags);
-  QuantFlags flags() const { return flags_; }
-  void freeze_norms();
+  // The same with two kinds told apart: those that follow an observer all the time (it is refreshable, and nothing of
+  // theirs learns), and the others, whose scale is found once.
+  void set_flags(QuantFlags following, QuantFlags others);
+  QuantFlags flags() const { return flags_; }  // of the first kind
+  bool finds_scales_once() const;              // whether there are any of the second
+  // What observers have seen becomes the scales of their quantizers, of either kind. Whether all have seen something.
+  bool take_over(bool following, bool others);
+
+  void freeze_norms();  // for good, as one layer with what is before it
   bool norms_frozen() const { return frozen_; }
+  void hold_norms(bool hold);  // their statistics, until they are let go
 
   TensorMap observers() const;  // what they have seen so far
   void load_observers(const TensorMap& state);
@@ -54,11 +67,14 @@ class TrainingGraph {
 
  private:
   Executor& executor();
+  void make_sharers_wait();
 
   QuantizedModel& model_;
   std::string device_;
   QuantFlags flags_;
   bool frozen_ = false;
+  bool waiting_ = false;     // quantizers that share a scale are off until it is known
+  std::vector<Node*> held_;  // norms
   std::unique_ptr<Observing> observing_;
   struct Home;
   std::vector<Home> homes_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "observers/scaleless.h"
 #include "quench/error.h"
 #include "quench/registry.h"
 
@@ -43,7 +44,10 @@ const PlanEntry* QuantPlan::find(const std::string& value) const {
 }
 
 std::unique_ptr<Observer> make_observer(const QuantizerSpec& spec) {
-  return make_observer(spec.observer, spec.scheme, spec.observer_options);
+  std::unique_ptr<Observer> observer = make_observer(spec.observer, spec.scheme, spec.observer_options);
+  if (const auto* scaleless = dynamic_cast<const ScalelessObserver*>(observer.get()))
+    fail("observer '", spec.observer, "' finds no scale: ", scaleless->remedy());
+  return observer;
 }
 
 FakeQuantSpec fake_quant_spec(const PlanEntry& entry, QuantizeBy by) {

@@ -265,19 +265,96 @@ TEST(Eager, FuseModulesChecksItsLists) {
   EXPECT_EQ(changed.fused.size(), 1U);
 }
 
-TEST(Eager, QuantizeTakesAModuleInAnyModeAndGivesItBackSo) {
+TEST(Eager, DefaultsForTrainingAreMovingAverages) {
+  for (const char* backend : {"fbgemm", "x86", "onednn", "qnnpack"}) {
+    const QConfig plain = get_default_qconfig(backend), qat = get_default_qat_qconfig(backend);
+    EXPECT_EQ(qat.activation.observer, "ema_min_max") << backend;
+    EXPECT_EQ(qat.weight.observer, "ema_min_max") << backend;
+    EXPECT_EQ(qat.activation.observer_options.number("averaging_constant"), 0.01);
+    EXPECT_EQ(qat.activation.bits, plain.activation.bits);  // 7 where torch reduces the range
+    EXPECT_EQ(qat.weight.granularity, plain.weight.granularity);
+  }
+  EXPECT_EQ(get_default_qat_qconfig("fbgemm").activation.bits, 7);
+  EXPECT_EQ(get_default_qat_qconfig("onednn").activation.bits, 8);
+  EXPECT_EQ(get_default_qat_qconfig("qnnpack").weight.granularity, Granularity::kTensor);
+}
+
+// The notebook's QM3: the module knows its qconfig and its lists.
+struct Unified : Net {
+  explicit Unified(bool is_qat) : qconfig(is_qat ? get_default_qat_qconfig("qnnpack") : get_default_qconfig("fbgemm")) {
+    train(is_qat);
+  }
+  FuseLists fuse_model(bool is_qat) const {
+    return {is_qat ? FuseLists::value_type{"bn", "relu"} : FuseLists::value_type{"conv", "bn", "relu"}};
+  }
+  QConfig qconfig;
+};
+
+TEST(Eager, AModuleKnowsItsQConfigAndItsLists) {
+  for (const bool is_qat : {false, true}) {
+    EagerModel model(std::make_shared<Unified>(is_qat), {images(1)});
+    ASSERT_TRUE(model.qconfig.global());
+    EXPECT_EQ(model.qconfig.global()->backend, is_qat ? "qnnpack" : "fbgemm");
+    fuse_model(model);
+    ASSERT_EQ(model.fused.size(), 1U);
+    EXPECT_EQ(model.fused[0].front(), is_qat ? "bn" : "conv");
+    EXPECT_NE(message_of([&] { fuse_model(model, !is_qat); }).find("call "), std::string::npos) << "the other mode";
+  }
+  EagerModel plain = model_of(make_net());
+  EXPECT_NE(message_of([&] { fuse_model(plain); }).find("has no member fuse_model()"), std::string::npos);
+}
+
+TEST(Eager, RecordedTensorsCanBeRead) {
   const auto net = make_net();
-  net->train();
-  int batches = 0;
-  PreparedModel quantized = quantize(model_of(net), [&](PreparedModel& model) {
-    for (; batches < 3; ++batches) model.forward(images(4));
-  });
-  EXPECT_EQ(batches, 3);
-  EXPECT_TRUE(quantized.finished());
-  EXPECT_TRUE(net->is_training());
-  EXPECT_TRUE(net->bn->is_training());
-  EXPECT_NE(message_of([&] { quantize(model_of(net), [](PreparedModel&) {}); }).find("nothing was observed for"),
+  QConfig qconfig = get_default_qconfig("fbgemm");
+  qconfig.activation.observer = "recording";
+  PreparedModel prepared = prepare(net, {images(1)}, qconfig);
+  EXPECT_TRUE(prepared.recorded("fc").empty());
+  const at::Tensor x = images(4), y = prepared.forward(x);
+  prepared.forward(x);
+  const std::vector<at::Tensor> seen = prepared.recorded("fc");
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_TRUE(at::equal(seen[0], y));
+  EXPECT_NE(message_of([&] { prepared.recorded("fd"); }).find("'fd' has no observer 'recording'"), std::string::npos);
+  prepared.finish();
+  EXPECT_NE(message_of([&] { prepared.recorded("fc"); }).find("it is gone with finish()"), std::string::npos);
+}
+
+TEST(Eager, ObserversWithoutAScaleAreRefused) {
+  const auto net = make_net();
+  QConfig qconfig = get_default_qconfig("fbgemm");
+  qconfig.activation.observer = "placeholder";
+  EXPECT_NE(message_of([&] { prepare(net, {images(1)}, qconfig); }).find("observer 'placeholder' finds no scale"),
             std::string::npos);
+}
+
+// An addition at the scale of its first operand.
+TEST(Eager, AnOutputReusesTheScaleOfItsInput) {
+  const auto net = make_net();
+  EagerModel model = model_of(net);
+  QConfig reuse = get_default_qconfig("fbgemm");
+  reuse.activation.observer = "reuse_input";
+  model.qconfig.set_object_type("Add", reuse);
+  PreparedModel prepared = prepare(model);
+  const PlanEntry* sum = nullptr;
+  for (const PlanEntry& entry : prepared.plan().entries)
+    if (!entry.shared_with.empty()) sum = &entry;
+  ASSERT_TRUE(sum) << entries_of(prepared.plan());
+  EXPECT_EQ(sum->shared_with, "conv2");
+  EXPECT_EQ(sum->observer, "histogram");
+  prepared.forward(images(8));
+  prepared.finish();
+  EXPECT_EQ(qparams_of(*quantizer_of(prepared.graph(), sum->value)),
+            qparams_of(*quantizer_of(prepared.graph(), "conv2")));
+  model.qconfig = {};
+  model.qconfig.set_global(reuse);
+  EXPECT_NE(
+      message_of([&] { prepare(model); }).find("observer 'reuse_input': nothing that the layer reads is quantized"),
+      std::string::npos);
+  reuse.activation = get_default_qconfig("fbgemm").activation;
+  reuse.weight.observer = "reuse_input";
+  model.qconfig.set_global(reuse);
+  EXPECT_NE(message_of([&] { prepare(model); }).find("observer 'reuse_input' finds no scale"), std::string::npos);
 }
 
 TEST(Eager, FloatFunctionalHasNoForward) {

@@ -3,6 +3,7 @@
 
 #include "platforms/plan/bodies.h"
 #include "platforms/plan/plan_state.h"
+#include "platforms/plan/reuse_input.h"
 #include "platforms/plan/settings.h"
 #include "platforms/plan/whole_outputs.h"
 #include "quench/error.h"
@@ -190,6 +191,7 @@ QuantPlan Finish::run() {
   resolve_shares();
   if (state_.platform.bias) add_biases();
   resolve_settings(plan_, state_);
+  reuse_inputs(plan_, state_);
   if (state_.platform.refine) state_.platform.refine(plan_);
   if (state_.platform.whole_outputs && !state_.config.parity) keep_outputs_whole(plan_);
   validate();

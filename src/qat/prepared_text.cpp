@@ -1,0 +1,102 @@
+#include "qat/prepared_text.h"
+
+#include <ATen/ATen.h>
+
+#include <ostream>
+
+#include "passes/live_norm.h"
+#include "quench/error.h"
+#include "quench/qat.h"
+
+namespace quench {
+namespace {
+
+// torch keeps the arguments of the layer and its norm: ConvBnReLU2d(1, 1, kernel_size=(1, 1), (bn): BatchNorm2d(...)).
+void open_fused(ModuleText& fused) {
+  if (fused.children.empty() || fused.children[0].first != "0") return;
+  const std::vector<std::pair<std::string, ModuleText>> parts = std::move(fused.children);
+  fused.children.clear();
+  fused.arguments = parts[0].second.arguments;
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    if (parts[i].second.type.starts_with("BatchNorm")) fused.children.emplace_back("bn", parts[i].second);
+}
+
+bool is_plain_layer(const ModuleText* text) {
+  return text && text->children.empty() && (text->type.starts_with("Conv") || text->type == "Linear");
+}
+
+ModuleText* first_stub(ModuleText& text) {
+  if (text.type == "QuantStub" && text.children.empty()) return &text;
+  for (auto& [name, child] : text.children)
+    if (ModuleText* found = first_stub(child)) return found;
+  return nullptr;
+}
+
+// The module that writes what the quantizer reads: fused ones write what their last part did.
+ModuleText* writer_of(ModuleText& root, const Node& quantizer) {
+  const Node* node = quantizer.input(0)->producer();
+  while (node && !is_quantizer(node)) {
+    if (node->op() == "quench.QuantStub") return first_stub(root);
+    ModuleText* module = root.find(node->name());
+    if (module && module->type != "Identity") return module;
+    node = node->input(0) ? node->input(0)->producer() : nullptr;
+  }
+  return nullptr;
+}
+
+ModuleText quantizer_text(const Node& quantizer, const PlanEntry& entry) {
+  std::string text = concat(entry.scheme.text(), ", quant_min=", entry.scheme.qmin(),
+                            ", quant_max=", entry.scheme.qmax(), ", observer=", entry.observer);
+  if (entry.fake_quant != "fixed") text += concat(", fake_quant=", entry.fake_quant);
+  const FakeQuantTensors tensors = fake_quant_tensors(quantizer);
+  if (tensors.scale().numel() == 1)
+    text += concat(", scale=", tensors.scale().item<float>(), ", zero_point=", tensors.zero_point().item<float>());
+  return {"FakeQuantize", text};
+}
+
+void add_quantizer(ModuleText& root, const Node& quantizer, const PlanEntry& entry) {
+  const ModuleText text = quantizer_text(quantizer, entry);
+  if (entry.role == Role::kActivation) {
+    ModuleText* writer = writer_of(root, quantizer);
+    const std::string name = "activation_post_process";
+    if (writer && !writer->find(name))
+      writer->children.emplace_back(name, text);
+    else
+      root.children.emplace_back(concat(entry.value, ".", name), text);  // of a function, not of a module
+    return;
+  }
+  const std::size_t dot = entry.value.rfind('.');
+  ModuleText* layer = dot == std::string::npos ? nullptr : root.find(entry.value.substr(0, dot));
+  if (layer)
+    layer->children.emplace_back(entry.value.substr(dot + 1) + "_fake_quant", text);
+  else
+    root.children.emplace_back(entry.value + "_fake_quant", text);
+}
+
+}  // namespace
+
+ModuleText prepared_text(const EagerModel& source, QuantizedModel& model) {
+  ModuleText text = module_text(source.module());
+  for (const auto& names : source.fused) {
+    fuse_text(text, names, /*is_training=*/true);
+    open_fused(*text.find(names[0]));
+  }
+  for (const LiveNorm& live : find_live_norms(model.graph)) {
+    const std::string layer = live.layer->name();
+    if (!live.norm || !is_plain_layer(text.find(layer)) || !text.find(live.norm->name())) continue;
+    fuse_text(text, {layer, live.norm->name()}, /*is_training=*/true);
+    open_fused(*text.find(layer));
+  }
+  return text;
+}
+
+std::string QatModule::text() const {
+  ModuleText text = text_ ? *text_ : ModuleText{"QatModule", ""};
+  for (const Node* quantizer : quantizers_of(model_->graph))
+    if (const PlanEntry* entry = model_->entry_of(*quantizer)) add_quantizer(text, *quantizer, *entry);
+  return text.text();
+}
+
+std::ostream& operator<<(std::ostream& stream, const QatModule& module) { return stream << module.text(); }
+
+}  // namespace quench

@@ -1,0 +1,25 @@
+#include <gtest/gtest.h>
+
+#include "observers/observing.h"
+#include "quench/plan.h"
+#include "support/expect_error.h"
+
+namespace quench {
+namespace {
+
+TEST(NoopObserver, FindsNoScaleAndSaysWhatWould) {
+  const auto observer = observer_of("noop", "uint8 affine tensor");
+  observer->observe(at::full({3}, 1000.0F));
+  EXPECT_EQ(observer->scheme().text(), "uint8 affine tensor");
+  EXPECT_EQ(observer->state().size(), 2U) << "batches and shape alone";
+  EXPECT_ERROR(observer->qparams(), "it finds no scale", "keep it in float");
+}
+
+TEST(NoopObserver, IsRefusedInAPlan) {
+  QuantizerSpec spec;
+  spec.observer = "noop";
+  EXPECT_ERROR(make_observer(spec), "observer 'noop' finds no scale: ", "keep it in float");
+}
+
+}  // namespace
+}  // namespace quench

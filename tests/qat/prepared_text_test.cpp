@@ -1,0 +1,67 @@
+#include "qat/prepared_text.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "qat/stubbed_net.h"
+
+namespace quench {
+namespace {
+
+std::string printed(const QatModule& module) {
+  std::ostringstream stream;
+  stream << module;
+  return stream.str();
+}
+
+TEST(PreparedText, ReadsAsPyTorchs) {
+  const auto net = make_net();
+  EagerModel model(net, {images(1)});
+  model.qconfig.set_global(get_default_qat_qconfig("fbgemm"));
+  const auto q = prepare_qat(fuse_modules_qat(model, {{"conv", "bn", "relu"}}));
+  const std::string quint =
+      "uint7 affine tensor, quant_min=0, quant_max=127, observer=ema_min_max, scale=1, zero_point=0";
+  const std::string qint = "int8 symmetric channel:0, quant_min=-128, quant_max=127, observer=ema_min_max";
+  EXPECT_EQ(printed(*q),
+            "Net(\n"
+            "  (quant): QuantStub(\n"
+            "    (activation_post_process): FakeQuantize(" +
+                quint +
+                ")\n"
+                "  )\n"
+                "  (conv): ConvBnReLU2d(\n"
+                "    2, 4, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1)\n"
+                "    (bn): BatchNorm2d(4, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)\n"
+                "    (weight_fake_quant): FakeQuantize(" +
+                qint +
+                ")\n"
+                "    (activation_post_process): FakeQuantize(" +
+                quint +
+                ")\n"
+                "  )\n"
+                "  (bn): Identity()\n"
+                "  (relu): Identity()\n"
+                "  (fc): Linear(\n"
+                "    in_features=64, out_features=5, bias=True\n"
+                "    (weight_fake_quant): FakeQuantize(" +
+                qint +
+                ")\n"
+                "    (activation_post_process): FakeQuantize(" +
+                quint +
+                ")\n"
+                "  )\n"
+                "  (dequant): DeQuantStub()\n"
+                ")");
+}
+
+TEST(PreparedText, WhatWasFusedUnaskedIsShownSo) {
+  const auto net = make_net();
+  const std::string text = printed(*prepare_qat(net, {images(1)}, get_default_qat_qconfig("fbgemm")));
+  EXPECT_NE(text.find("(conv): ConvBn2d(\n    2, 4, kernel_size=(3, 3)"), std::string::npos) << text;
+  EXPECT_NE(text.find("(bn): Identity()"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace quench

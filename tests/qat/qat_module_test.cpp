@@ -1,0 +1,319 @@
+// prepare_qat on small modules: whose tensors train, what the switches do, and that the integers are those that were
+// trained.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+#include <torch/optim/sgd.h>
+#include <torch/serialize.h>
+
+#include <filesystem>
+#include <set>
+
+#include "qat/stubbed_net.h"
+#include "quench/qat.h"
+#include "support/expect_error.h"
+
+namespace quench {
+namespace {
+
+QConfig learning() {
+  QConfig qconfig = get_default_qconfig("fbgemm");
+  qconfig.activation.observer = "min_max";
+  qconfig.weight.observer = "lsq";
+  qconfig.activation.fake_quant = "lsq_plus";
+  qconfig.weight.fake_quant = "lsq";
+  return qconfig;
+}
+
+std::shared_ptr<QatModule> prepared(const std::shared_ptr<Net>& net, const QConfig& qconfig) {
+  net->train();
+  return prepare_qat(net, {images(1)}, qconfig);
+}
+
+std::set<std::string> names_of(const auto& named) {
+  std::set<std::string> names;
+  for (const auto& item : named) names.insert(item.key());
+  return names;
+}
+
+TEST(QatModule, ItsFloatParametersAreTheModulesOwn) {
+  const auto net = make_net();
+  const auto q = prepared(net, get_default_qat_qconfig("fbgemm"));
+  const auto own = net->named_parameters(), of_q = q->named_parameters();
+  EXPECT_EQ(names_of(of_q), names_of(own));  // nothing else learns
+  for (const auto& item : own) EXPECT_EQ(of_q[item.key()].data_ptr(), item.value().data_ptr()) << item.key();
+  const auto buffers = q->named_buffers();
+  EXPECT_EQ(buffers["bn.running_var"].data_ptr(), net->bn->running_var.data_ptr());
+  EXPECT_EQ(buffers["conv.weight_fake_quant.scale"].sizes(), at::IntArrayRef({4}));
+  EXPECT_TRUE(buffers.contains("fc.activation_post_process.zero_point"));
+}
+
+TEST(QatModule, AStepTrainsTheModule) {
+  const auto net = make_net();
+  const auto q = prepared(net, get_default_qat_qconfig("fbgemm"));
+  torch::optim::SGD optimizer(q->parameters(), 0.1);
+  std::vector<at::Tensor> before;
+  for (const at::Tensor& parameter : net->parameters()) before.push_back(parameter.detach().clone());
+  step(*q, optimizer, images(16));
+  const std::vector<at::Tensor> after = net->parameters();
+  const std::vector<std::string> names = net->named_parameters().keys();
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    ASSERT_TRUE(after[i].grad().defined()) << names[i];
+    // A bias in front of BatchNorm has no effect; its gradient is rounding alone.
+    if (names[i] != "conv.bias") EXPECT_FALSE(at::equal(after[i], before[i])) << names[i];
+  }
+  EXPECT_EQ(net->bn->num_batches_tracked.item<int>(), 1);
+  EXPECT_FALSE(at::equal(net->bn->running_mean, at::zeros({4})));
+}
+
+TEST(QatModule, AFrozenParameterStaysFrozen) {
+  const auto net = make_net();
+  net->fc->weight.set_requires_grad(false);
+  const auto q = prepared(net, get_default_qat_qconfig("fbgemm"));
+  EXPECT_FALSE(q->named_parameters()["fc.weight"].requires_grad());
+  q->forward(images(4)).sum().backward();
+  EXPECT_FALSE(net->fc->weight.grad().defined());
+  EXPECT_TRUE(net->fc->bias.grad().defined());
+}
+
+// torch's default: the first batch gives the range, every later one moves it by a hundredth.
+TEST(QatModule, QuantizersFollowTheirObserversInTraining) {
+  const auto net = make_net();
+  const auto q = prepared(net, get_default_qat_qconfig("fbgemm"));
+  const at::Tensor scale = q->named_buffers()["quant_stub.activation_post_process.scale"];
+  const at::Tensor first = images(8), second = first * 3;
+  const double range = (first.max() - first.min()).item<double>();
+  q->forward(first);
+  EXPECT_NEAR(scale.item<double>(), range / 127, range * 1e-6);
+  q->forward(second);
+  EXPECT_NEAR(scale.item<double>(), range * (0.99 + 0.03) / 127, range * 1e-6);
+  q->disable_observer();
+  const at::Tensor kept = scale.clone();
+  q->forward(second);
+  EXPECT_TRUE(at::equal(scale, kept));
+  q->enable_observer();
+  q->eval();
+  q->forward(second);
+  EXPECT_TRUE(at::equal(scale, kept));
+  q->train();
+  q->forward(second);
+  EXPECT_FALSE(at::equal(scale, kept));
+}
+
+TEST(QatModule, ScalesLearnFromTheFirstBatchOn) {
+  const auto net = make_net();
+  const auto q = prepared(net, learning());
+  const auto parameters = q->named_parameters();
+  ASSERT_TRUE(parameters.contains("conv.weight_fake_quant.scale"));
+  ASSERT_TRUE(parameters.contains("quant_stub.activation_post_process.zero_point"));
+  EXPECT_EQ(q->parameters().size(), net->parameters().size() + 2 + 3 * 2);  // 2 weights, 3 activations with zero points
+  const at::Tensor x = images(16), scale = parameters["quant_stub.activation_post_process.scale"];
+  torch::optim::SGD optimizer(q->parameters(), 0.01);
+  q->forward(x);
+  EXPECT_NEAR(scale.item<double>(), ((x.max() - x.min()) / 127).item<double>(), 1e-6);
+  EXPECT_EQ(net->bn->num_batches_tracked.item<int>(), 1);  // finding the scales did not count
+  step(*q, optimizer, x);
+  const at::Tensor learned = scale.detach().clone();
+  q->forward(x * 100);  // nothing observes any more
+  EXPECT_TRUE(at::equal(scale.detach(), learned));
+  for (const auto& item : q->named_parameters())
+    EXPECT_TRUE(item.value().grad().defined() && item.value().grad().isfinite().all().item<bool>()) << item.key();
+}
+
+// Several batches instead of the first alone: torch's way of calibrating before training.
+TEST(QatModule, ObservedWithoutQuantizing) {
+  const auto net = make_net();
+  const auto q = prepared(net, learning());
+  q->disable_fake_quant();
+  const at::Tensor x = images(16);
+  q->forward(x);
+  q->forward(2 * x);
+  q->enable_fake_quant();
+  const at::Tensor scale = q->named_parameters()["quant_stub.activation_post_process.scale"];
+  EXPECT_NEAR(scale.item<double>(), (2 * (x.max() - x.min()) / 127).item<double>(), 1e-6);
+  q->eval();
+  EXPECT_EQ(q->forward(x).sizes(), at::IntArrayRef({16, 5}));
+}
+
+TEST(QatModule, WithoutFakeQuantItIsTheModule) {
+  const auto net = make_net();
+  const auto q = prepared(net, get_default_qat_qconfig("fbgemm"));
+  q->disable_fake_quant();
+  q->eval();
+  net->eval();
+  const at::Tensor x = images(16), expected = net->forward(x);
+  const at::Tensor got = q->forward(x);
+  EXPECT_TRUE(at::allclose(got, expected, 0, 65 * 1.2e-7 * expected.abs().max().item<double>()));
+  EXPECT_TRUE(got.requires_grad());
+  const c10::NoGradGuard no_grad;
+  EXPECT_FALSE(q->forward(x).requires_grad());
+}
+
+TEST(QatModule, BatchNormCanBeFrozenAndLetGo) {
+  const auto net = make_net();
+  const auto q = prepared(net, get_default_qat_qconfig("fbgemm"));
+  const auto moves = [&] {
+    const at::Tensor before = net->bn->running_mean.clone();
+    q->forward(images(8));
+    return !at::equal(net->bn->running_mean, before);
+  };
+  EXPECT_TRUE(moves());
+  q->freeze_bn_stats();
+  EXPECT_FALSE(moves());
+  q->forward(images(8)).sum().backward();
+  EXPECT_TRUE(net->bn->weight.grad().defined());  // gamma learns
+  q->update_bn_stats();
+  EXPECT_TRUE(moves());
+}
+
+// The weight as the last forward would quantize it, from its float tensors, is what the integers have.
+void expect_the_trained_grid(QatModule& q, const Net& net) {
+  const at::Tensor k = (net.bn->weight / (net.bn->running_var + 1e-5).sqrt()).detach();
+  const at::Tensor folded = net.conv->weight.detach() * k.reshape({4, 1, 1, 1});
+  const QuantizedModel converted = convert(q);
+  const at::Tensor codes = weight(converted, "conv").codes;
+  ASSERT_EQ(codes.scalar_type(), at::kChar);
+  at::Tensor scale;
+  for (const auto& item : q.named_parameters())
+    if (item.key() == "conv.weight_fake_quant.scale") scale = item.value().detach();
+  for (const auto& item : q.named_buffers())
+    if (item.key() == "conv.weight_fake_quant.scale") scale = item.value();
+  const at::Tensor expected = (folded / scale.reshape({-1, 1, 1, 1})).round().clamp(-128, 127);
+  const at::Tensor differ = (codes.to(at::kFloat) - expected).abs();
+  // A tie may fall either way between this formula and the kernel's; more than one step would be another grid.
+  EXPECT_LE(differ.max().item<double>(), 1);
+  EXPECT_LE(differ.sum().item<double>(), 1);
+}
+
+TEST(QatModule, IntegersHaveTheTrainedGrid) {
+  for (const QConfig& qconfig : {get_default_qat_qconfig("fbgemm"), learning()}) {
+    const auto net = make_net();
+    const auto q = prepared(net, qconfig);
+    torch::optim::SGD optimizer(q->parameters(), 0.05);
+    for (int i = 0; i < 10; ++i) step(*q, optimizer, images(16));
+    expect_the_trained_grid(*q, *net);
+    q->eval();
+    const at::Tensor x = images(32), simulated = q->forward(x).detach();
+    QuantizedModel trained = q->model();
+    EXPECT_EQ(trained.stage, ModelStage::kTrained);
+    EXPECT_TRUE(at::allclose(trained.run({x})[0].tensor(), simulated, 0, 1e-5));
+    const double scale = qparams_of(*quantizer_of(trained.graph, "fc")).scale[0];
+    const at::Tensor got = convert(*q).run({x})[0].tensor();
+    // In steps of the last layer's grid. The bias in int32 is off by up to half a step of its own, about a thousandth
+    // of one of the 64 codes that an output is made of: it moves few of them, and those by one.
+    const at::Tensor steps = ((got - simulated) / scale).abs().round();
+    EXPECT_LE(steps.max().item<double>(), 1);
+    EXPECT_GE((steps == 0).to(at::kDouble).mean().item<double>(), 0.9);
+  }
+}
+
+TEST(QatModule, TheSnapshotDoesNotTrainOn) {
+  const auto net = make_net();
+  const auto q = prepared(net, get_default_qat_qconfig("fbgemm"));
+  torch::optim::SGD optimizer(q->parameters(), 0.1);
+  step(*q, optimizer, images(8));
+  const QuantizedModel trained = q->model();
+  const at::Tensor before = trained.graph.value("fc.weight").tensor().clone();
+  step(*q, optimizer, images(8));
+  EXPECT_TRUE(at::equal(trained.graph.value("fc.weight").tensor(), before));
+  EXPECT_FALSE(at::equal(net->fc->weight.detach(), before));
+}
+
+TEST(QatModule, SavedAndLoaded) {
+  const std::string file = testing::TempDir() + "/qat_module.pt";
+  const auto net = make_net(), other = make_net();
+  const auto q = prepared(net, get_default_qat_qconfig("fbgemm")),
+             r = prepared(other, get_default_qat_qconfig("fbgemm"));
+  torch::optim::SGD optimizer(q->parameters(), 0.1);
+  for (int i = 0; i < 3; ++i) step(*q, optimizer, images(8));
+  q->freeze_bn_stats();
+  torch::save(q, file);
+  auto loaded = r;
+  torch::load(loaded, file);
+  const at::Tensor x = images(8);
+  q->eval();
+  r->eval();
+  EXPECT_TRUE(at::equal(r->forward(x), q->forward(x)));
+  EXPECT_TRUE(at::equal(other->conv->weight, net->conv->weight));
+  // What observers saw goes on where it was, and the statistics stay frozen.
+  q->train();
+  r->train();
+  EXPECT_TRUE(at::equal(r->forward(3 * x), q->forward(3 * x)));
+  EXPECT_TRUE(at::equal(r->named_buffers()["quant_stub.activation_post_process.scale"],
+                        q->named_buffers()["quant_stub.activation_post_process.scale"]));
+  EXPECT_EQ(other->bn->num_batches_tracked.item<int>(), 3);
+  std::filesystem::remove(file);
+}
+
+TEST(QatModule, TensorsCopiedByNameAreEnough) {
+  const auto net = make_net(), other = make_net();
+  const auto q = prepared(net, get_default_qat_qconfig("fbgemm")),
+             r = prepared(other, get_default_qat_qconfig("fbgemm"));
+  torch::optim::SGD optimizer(q->parameters(), 0.1);
+  step(*q, optimizer, images(8));
+  const c10::NoGradGuard no_grad;
+  const auto to = r->named_parameters();
+  for (const auto& item : q->named_parameters()) to[item.key()].copy_(item.value());
+  const auto buffers = r->named_buffers();
+  for (const auto& item : q->named_buffers()) buffers[item.key()].copy_(item.value());
+  q->eval();
+  r->eval();
+  const at::Tensor x = images(8);
+  EXPECT_TRUE(at::equal(r->forward(x), q->forward(x)));
+}
+
+TEST(QatModule, ListsAndQConfigsOfSubmodules) {
+  const auto net = make_net();
+  net->train();
+  EagerModel model(net, {images(1)});
+  model.qconfig.set_global(get_default_qat_qconfig("fbgemm")).set_module_name("fc", std::nullopt);
+  model = fuse_modules(model, {{"conv", "bn", "relu"}}, true);
+  const auto q = prepare_qat(model);
+  EXPECT_TRUE(q->plan().find("conv.weight"));
+  EXPECT_FALSE(q->plan().find("fc.weight"));
+  q->forward(images(4));
+  QuantizedModel integers = convert(*q);
+  EXPECT_EQ(integers.run({images(3)})[0].tensor().sizes(), at::IntArrayRef({3, 5}));
+}
+
+TEST(QatModule, BatchNormAndReluAloneAreTakenLiterally) {
+  const auto net = make_net();
+  net->train();
+  EagerModel model(net, {images(1)});
+  model.qconfig.set_global(get_default_qat_qconfig("fbgemm"));
+  const auto q = prepare_qat(fuse_modules(model, {{"bn", "relu"}}, true));
+  EXPECT_TRUE(q->plan().find("conv")) << "the convolution's output has codes of its own";
+  q->forward(images(8)).sum().backward();
+  EXPECT_TRUE(net->conv->weight.grad().defined());
+  QuantizedModel integers = convert(*q);
+  EXPECT_EQ(integers.run({images(3)})[0].tensor().sizes(), at::IntArrayRef({3, 5}));
+}
+
+TEST(QatModule, ModesAreDemanded) {
+  const auto net = make_net();
+  net->eval();
+  EXPECT_ERROR(prepare_qat(net, {images(1)}, get_default_qat_qconfig("fbgemm")),
+               "prepare_qat: the module is in evaluation mode; call train()");
+  net->train();
+  net->bn->eval();
+  EXPECT_ERROR(prepare_qat(net, {images(1)}, get_default_qat_qconfig("fbgemm")),
+               "prepare_qat: 'bn' is in evaluation mode");
+}
+
+TEST(QatModule, ScalesMustBeKnown) {
+  const auto net = make_net();
+  const auto q = prepared(net, get_default_qat_qconfig("fbgemm"));
+  EXPECT_ERROR(q->model(), "the quantizers have no scales yet: forward a batch in training mode first");
+  EXPECT_ERROR(convert(*q), "the quantizers have no scales yet");
+  q->eval();
+  EXPECT_ERROR(q->forward(images(1)), "or disable_fake_quant()");
+  q->train();
+  q->disable_observer();
+  EXPECT_ERROR(q->forward(images(1)), "their observers are off: enable_observer()");
+  EXPECT_ERROR(q->forward({images(1), images(1)}), "the model takes 1 inputs, 2 were given");
+  q->enable_observer();
+  q->forward(images(2));
+  EXPECT_ERROR(QatModule(convert(*q)), "a converted model has no parameters to train");
+}
+
+}  // namespace
+}  // namespace quench
