@@ -36,18 +36,6 @@ class QuantWrapper : public torch::nn::Module {
   std::shared_ptr<DeQuantStub> dequant_;
 };
 
-// Arithmetic between tensors, for code that should read like PyTorch's; at::add and the like work as well.
-class FloatFunctional : public torch::nn::Module {
- public:
-  at::Tensor forward(const at::Tensor& x);  // throws: call one of those below instead
-  at::Tensor add(const at::Tensor& a, const at::Tensor& b);
-  at::Tensor mul(const at::Tensor& a, const at::Tensor& b);
-  at::Tensor cat(const std::vector<at::Tensor>& tensors, std::int64_t dim = 0);
-  at::Tensor add_relu(const at::Tensor& a, const at::Tensor& b);
-  at::Tensor add_scalar(const at::Tensor& a, double b);
-  at::Tensor mul_scalar(const at::Tensor& a, double b);
-};
-
 using FuseLists = std::vector<std::vector<std::string>>;
 
 // A module with what PyTorch keeps in its attributes. Copies share the module.

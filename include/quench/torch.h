@@ -170,4 +170,16 @@ class DeQuantStub : public torch::nn::Module {
   at::Tensor forward(const at::Tensor& x) { return dequant_stub(x); }
 };
 
+// Arithmetic between tensors, for code that should read like PyTorch's; at::add and the like work as well.
+class FloatFunctional : public torch::nn::Module {
+ public:
+  at::Tensor forward(const at::Tensor& x);  // throws: call one of those below instead
+  at::Tensor add(const at::Tensor& a, const at::Tensor& b);
+  at::Tensor mul(const at::Tensor& a, const at::Tensor& b);
+  at::Tensor cat(const std::vector<at::Tensor>& tensors, std::int64_t dim = 0);
+  at::Tensor add_relu(const at::Tensor& a, const at::Tensor& b);
+  at::Tensor add_scalar(const at::Tensor& a, double b);
+  at::Tensor mul_scalar(const at::Tensor& a, double b);
+};
+
 }  // namespace quench

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "quench/registry.h"
 
@@ -14,12 +15,14 @@ class Tensor;
 
 namespace quench {
 
-struct ZooNet;  // a torch::nn::Module with a virtual forward(x)
+struct ZooNet;                                            // a torch::nn::Module with a virtual forward(x)
+using FuseLists = std::vector<std::vector<std::string>>;  // names of submodules that fuse: what fuse_modules takes
 
 struct ZooOptions {
   std::int64_t num_classes = 0;  // 0: the model's own (see ZooEntry)
   std::int64_t in_channels = 0;  // 0: the model's own
   std::uint64_t seed = 0;        // of the initial weights: same seed, same bits
+  bool quantizable = false;      // with QuantStub and DeQuantStub, as in torchvision.models.quantization
 };
 
 struct ZooEntry {
@@ -28,6 +31,7 @@ struct ZooEntry {
   std::int64_t num_classes = 1000;
   std::int64_t in_channels = 3;
   std::int64_t image_size = 224;  // the height and width it is meant for
+  bool quantizable = false;       // has a form with stubs
 };
 using ZooRegistry = Registry<ZooEntry>;
 
@@ -39,7 +43,14 @@ at::Tensor zoo_forward(ZooNet& net, const at::Tensor& images);  // logits
 void set_training(ZooNet& net, bool training);                  // BatchNorm and Dropout: train or evaluate
 std::int64_t count_parameters(const ZooNet& net);               // trainable elements
 
+// The chains of submodules that count as one layer, what torchvision's fuse_model fuses:
+//   model = quench::fuse_modules(model, quench::fusible_modules(*net), is_qat);
+FuseLists fusible_modules(const ZooNet& net);
+
+// ReLU in place of every ReLU6, in both forms: torchvision's builders of quantizable models do this. Changes results.
+void replace_relu6(ZooNet& net);
+
 }  // namespace quench
 
-// QUENCH_REGISTER_ZOO("resnet18", "ResNet-18 of torchvision", {make_resnet18, 1000, 3, 224})
+// QUENCH_REGISTER_ZOO("resnet18", "ResNet-18 of torchvision", {make_resnet18, 1000, 3, 224, true})
 #define QUENCH_REGISTER_ZOO(name, summary, ...) QUENCH_REGISTER_ITEM(::quench::ZooEntry, name, summary, __VA_ARGS__)

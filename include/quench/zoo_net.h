@@ -10,6 +10,8 @@ namespace quench {
 
 struct ZooNet : torch::nn::Module {
   virtual at::Tensor forward(at::Tensor x) = 0;
+  // Chains of its own submodules, by name, that count as one layer each; fusible_modules collects those of all.
+  virtual FuseLists fusible() const { return {}; }
 };
 
 }  // namespace quench

@@ -30,6 +30,13 @@ Section section(const std::string& key, const std::string& title) {
   return result;
 }
 
+Section zoo_section() {
+  Section result = section<ZooRegistry>("zoo", "Zoo models");
+  for (auto& [name, summary] : result.items)
+    if (ZooRegistry::instance().get(name).quantizable) summary += "; has a quantizable form";
+  return result;
+}
+
 std::vector<Section> all_sections() {
   return {section<OpRegistry>("ops", "Operators"),
           section<PassRegistry>("passes", "Passes"),
@@ -41,7 +48,7 @@ std::vector<Section> all_sections() {
           section<ExporterRegistry>("exporters", "Exporters"),
           section<RuntimeRegistry>("runtimes", "Runtimes"),
           section<DatasetRegistry>("data", "Kinds of data"),
-          section<ZooRegistry>("zoo", "Zoo models")};
+          zoo_section()};
 }
 
 std::vector<Section> chosen_sections(const std::string& key) {

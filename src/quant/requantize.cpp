@@ -136,13 +136,18 @@ OutputCodes output_codes(const QType& type, const Arithmetic& arithmetic, const 
   return y;
 }
 
+float product_multiplier(Requantize rule, float step, float y_scale) {
+  return rule == Requantize::kQnnpack ? step * (1.0F / y_scale) : step / y_scale;
+}
+
 Requantizer::Requantizer(const Arithmetic& arithmetic, const AccumulatorStep& step, const OutputCodes& y)
     : rule_(arithmetic.rule), y_(y) {
   const bool fixed = rule_ == Requantize::kTflite || rule_ == Requantize::kHalfUp;
   const int bits = rule_ == Requantize::kHalfUp ? arithmetic.multiplier_bits : 31;
   const auto count = static_cast<float>(step.count);
   for (const float b : step.b) {
-    const float single = (step.a * b) / (y.scale * count);
+    const float single =
+        step.count == 1 ? product_multiplier(rule_, step.a * b, y.scale) : (step.a * b) / (y.scale * count);
     QUENCH_CHECK(std::isfinite(single), "the multiplier ", step.a, " * ", b, " / ", y.scale, " does not fit float32");
     const double real = static_cast<double>(step.a) * b / static_cast<double>(step.count);
     multipliers_.push_back({single, real, fixed ? fixed_point(real / y.scale, bits) : FixedPoint{}});

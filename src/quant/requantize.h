@@ -19,7 +19,8 @@ enum class Requantize : std::uint8_t {
   kAffine,     // float32, the zero point added before the rounding (so an odd one turns the ties): OpenVINO
   kFloat,      // the real value rounded to float32, then divided by s_y: dequantize, compute in float, quantize
   kFbgemm,  // products as mlas; sums of codes dequantized, added and multiplied by float32(1 / s_y): PyTorch's FBGEMM
-  kQnnpack  // products as mlas; Add by multipliers of 22 bits, ties away from zero: PyTorch's QNNPACK
+  kQnnpack  // as mlas, but M by the reciprocal of s_y; Add by multipliers of 22 bits, ties away from zero: PyTorch's
+            // QNNPACK
 };
 bool is_mlas(Requantize rule);         // with or without fused multiply-adds
 const char* name_of(Requantize rule);  // "mlas", "mlas_plain", "tflite", "half_up", "away", "affine", "float" ...
@@ -66,6 +67,9 @@ struct AccumulatorStep {
   std::vector<float> b = {1.0F};
   std::int64_t count = 1;
 };
+
+// M of a product in float32: the accumulator's step in steps of the result.
+float product_multiplier(Requantize rule, float step, float y_scale);
 
 class Requantizer {
  public:

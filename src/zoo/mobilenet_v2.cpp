@@ -29,6 +29,7 @@ struct InvertedBody : ZooNet {
     depthwise = register_module(name(), std::make_shared<ConvBn>(depthwise_shape, Activation::kRelu6));
     projection = register_module(name(), make_conv({.in = hidden, .out = s.out}));
     norm = register_module(name(), torch::nn::BatchNorm2d(s.out));
+    projection_and_norm = {std::to_string(next - 2), std::to_string(next - 1)};
   }
 
   at::Tensor forward(at::Tensor x) override {
@@ -36,22 +37,27 @@ struct InvertedBody : ZooNet {
     return norm->forward(projection->forward(depthwise->forward(x)));
   }
 
+  FuseLists fusible() const override { return {projection_and_norm}; }
+
   std::shared_ptr<ConvBn> expansion, depthwise;
   torch::nn::Conv2d projection{nullptr};
   torch::nn::BatchNorm2d norm{nullptr};
+  std::vector<std::string> projection_and_norm;
 };
 
 struct InvertedResidual : ZooNet {
   explicit InvertedResidual(const InvertedShape& s)
       : conv(register_module("conv", std::make_shared<InvertedBody>(s))),
+        skip_add(register_module("skip_add", std::make_shared<FloatFunctional>())),
         has_shortcut(s.stride == 1 && s.in == s.out) {}
 
   at::Tensor forward(at::Tensor x) override {
     const at::Tensor y = conv->forward(x);
-    return has_shortcut ? x + y : y;
+    return has_shortcut ? skip_add->add(x, y) : y;
   }
 
   std::shared_ptr<InvertedBody> conv;
+  std::shared_ptr<FloatFunctional> skip_add;
   bool has_shortcut;
 };
 
@@ -76,9 +82,10 @@ struct Classifier : ZooNet {
   torch::nn::Linear linear;
 };
 
-struct MobileNetV2 : ZooNet {
+struct MobileNetV2 : StubbedNet {
   explicit MobileNetV2(const ZooOptions& options)
-      : features(register_module("features", std::make_shared<Chain>())),
+      : StubbedNet(options.quantizable),
+        features(register_module("features", std::make_shared<Chain>())),
         classifier(register_module("classifier", std::make_shared<Classifier>(options.num_classes))) {
     const ConvShape first{.in = options.in_channels, .out = kFirstChannels, .kernel = 3, .stride = 2};
     features->push_back(std::make_shared<ConvBn>(first, Activation::kRelu6));
@@ -95,7 +102,7 @@ struct MobileNetV2 : ZooNet {
     init_convolutions(*this, Fan::kOut);
   }
 
-  at::Tensor forward(at::Tensor x) override {
+  at::Tensor body(at::Tensor x) override {
     x = at::adaptive_avg_pool2d(features->forward(x), {1, 1});
     return classifier->forward(at::flatten(x, 1));
   }
@@ -108,6 +115,6 @@ std::shared_ptr<ZooNet> make_mobilenet_v2(const ZooOptions& options) { return st
 
 }  // namespace
 
-QUENCH_REGISTER_ZOO("mobilenet_v2", "MobileNetV2 for 224x224 images", {make_mobilenet_v2, 1000, 3, 224})
+QUENCH_REGISTER_ZOO("mobilenet_v2", "MobileNetV2 for 224x224 images", {make_mobilenet_v2, 1000, 3, 224, true})
 
 }  // namespace quench

@@ -25,6 +25,7 @@ class PickleReader : private PickleMachine {
         refuse("opcode ", static_cast<int>(opcode), " is not one that a state dict needs");
     }
     tree_.root = pop();
+    tree_.end = position_;
     return std::move(tree_);
   }
 
@@ -183,11 +184,12 @@ class PickleReader : private PickleMachine {
     push_new({.kind = Kind::kGlobal, .text = name});
   }
 
-  // A storage: ("storage", type, key, location, elements).
+  // A storage: ("storage", type, key, location, elements); before torch 1.6 also what it is a view of, or None.
   void persistent() {
     const PickleValue& id = expect(pop(), Kind::kTuple);
-    if (id.items.size() != 5 || expect(id.items[0], Kind::kString).text != "storage")
+    if (id.items.size() < 5 || id.items.size() > 6 || expect(id.items[0], Kind::kString).text != "storage")
       refuse("a persistent id that is not ('storage', type, key, location, elements)");
+    if (id.items.size() == 6) expect(id.items[5], Kind::kNone);
     const std::string& type = expect(id.items[1], Kind::kGlobal).text;
     if (!storage_dtype(type)) refuse("'", type, "' is not a storage");
     PickleValue storage{.kind = Kind::kStorage,
@@ -207,6 +209,11 @@ class PickleReader : private PickleMachine {
       push_new({.kind = Kind::kDict, .items = ordered_items(arguments)});
     } else if (function == kRebuildTensor2 || function == kRebuildTensor3) {
       tensor(arguments, function == kRebuildTensor3);
+    } else if (function == kRebuildQTensor) {
+      if (arguments.size() < 7) refuse("a quantized tensor with ", arguments.size(), " arguments");
+      expect(arguments[4], Kind::kTuple);
+      tensor(arguments, false);
+      push_new({.kind = Kind::kCodes, .items = {pop(), arguments[4]}});
     } else if (function == kRebuildParameter) {
       if (arguments.empty()) refuse("a parameter without a tensor");
       expect(arguments[0], Kind::kTensor);
@@ -269,6 +276,7 @@ const char* name_of(PickleValue::Kind kind) {
     case Kind::kGlobal: return "a global";
     case Kind::kStorage: return "a storage";
     case Kind::kTensor: return "a tensor";
+    case Kind::kCodes: return "a quantized tensor";
   }
   return "?";
 }

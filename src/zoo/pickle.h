@@ -23,6 +23,7 @@ struct PickleValue {
     kGlobal,   // text: "torch.FloatStorage"
     kStorage,  // text: its key in the archive; number: elements; items: [global]
     kTensor,   // number: offset; items: [storage, sizes, strides] or [..., dtype global]
+    kCodes,    // a quantized tensor; items: [tensor, its parameters]
   };
 
   Kind kind = Kind::kNone;
@@ -36,6 +37,7 @@ struct PickleValue {
 struct PickleTree {
   std::vector<PickleValue> values;
   int root = 0;
+  std::size_t end = 0;  // of the pickle in the bytes given
 
   const PickleValue& at(int index) const { return values[static_cast<std::size_t>(index)]; }
 };

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <map>
+#include <set>
 
 namespace quench {
 namespace {
@@ -30,6 +31,9 @@ std::optional<at::ScalarType> storage_dtype(const std::string& global) {
       {"torch.BoolStorage", at::kBool},
       {"torch.ComplexFloatStorage", at::kComplexFloat},
       {"torch.ComplexDoubleStorage", at::kComplexDouble},
+      {"torch.QInt8Storage", at::kChar},
+      {"torch.QUInt8Storage", at::kByte},
+      {"torch.QInt32Storage", at::kInt},
       {kUntypedStorage, at::kByte},
   };
   return find(types, global);
@@ -61,9 +65,15 @@ std::optional<at::ScalarType> torch_dtype(const std::string& global) {
   return find(types, global);
 }
 
+bool is_code_dtype(const std::string& global) {
+  return global == "torch.qint8" || global == "torch.quint8" || global == "torch.qint32";
+}
+
 bool is_allowed_global(const std::string& name) {
-  return name == kOrderedDict || name == kRebuildTensor2 || name == kRebuildTensor3 || name == kRebuildParameter ||
-         name == kRestoreTypeTag || storage_dtype(name) || torch_dtype(name);
+  static const std::set<std::string> functions = {kOrderedDict,     kRebuildTensor2,   kRebuildTensor3,
+                                                  kRebuildQTensor,  kRebuildParameter, kRestoreTypeTag,
+                                                  kPerTensorAffine, kPerChannelAffine};
+  return functions.contains(name) || storage_dtype(name) || torch_dtype(name) || is_code_dtype(name);
 }
 
 }  // namespace quench

@@ -29,20 +29,26 @@ struct BasicBlock : ZooNet {
         bn1(register_module("bn1", BatchNorm2d(s.planes))),
         conv2(register_module("conv2", make_conv({.in = s.planes, .out = s.planes, .kernel = 3}))),
         bn2(register_module("bn2", BatchNorm2d(s.planes))),
+        relu(register_module("relu", std::make_shared<ReLU>())),
+        add_relu(register_module("add_relu", std::make_shared<FloatFunctional>())),
         downsample(make_downsample(s, s.planes)) {
     if (downsample) register_module("downsample", downsample);
   }
 
   at::Tensor forward(at::Tensor x) override {
-    at::Tensor y = at::relu(bn1->forward(conv1->forward(x)));
+    at::Tensor y = relu->forward(bn1->forward(conv1->forward(x)));
     y = bn2->forward(conv2->forward(y));
-    return at::relu(y + (downsample ? downsample->forward(x) : x));
+    return add_relu->add_relu(y, downsample ? downsample->forward(x) : x);
   }
+
+  FuseLists fusible() const override { return {{"conv1", "bn1", "relu"}, {"conv2", "bn2"}}; }
 
   Conv2d conv1;
   BatchNorm2d bn1;
   Conv2d conv2;
   BatchNorm2d bn2;
+  std::shared_ptr<ReLU> relu;
+  std::shared_ptr<FloatFunctional> add_relu;
   std::shared_ptr<ConvBn> downsample;
 };
 
@@ -56,15 +62,22 @@ struct Bottleneck : ZooNet {
         bn2(register_module("bn2", BatchNorm2d(s.planes))),
         conv3(register_module("conv3", make_conv({.in = s.planes, .out = s.planes * kExpansion}))),
         bn3(register_module("bn3", BatchNorm2d(s.planes * kExpansion))),
+        relu1(register_module("relu1", std::make_shared<ReLU>())),
+        relu2(register_module("relu2", std::make_shared<ReLU>())),
+        skip_add_relu(register_module("skip_add_relu", std::make_shared<FloatFunctional>())),
         downsample(make_downsample(s, s.planes * kExpansion)) {
     if (downsample) register_module("downsample", downsample);
   }
 
   at::Tensor forward(at::Tensor x) override {
-    at::Tensor y = at::relu(bn1->forward(conv1->forward(x)));
-    y = at::relu(bn2->forward(conv2->forward(y)));
+    at::Tensor y = relu1->forward(bn1->forward(conv1->forward(x)));
+    y = relu2->forward(bn2->forward(conv2->forward(y)));
     y = bn3->forward(conv3->forward(y));
-    return at::relu(y + (downsample ? downsample->forward(x) : x));
+    return skip_add_relu->add_relu(y, downsample ? downsample->forward(x) : x);
+  }
+
+  FuseLists fusible() const override {
+    return {{"conv1", "bn1", "relu1"}, {"conv2", "bn2", "relu2"}, {"conv3", "bn3"}};
   }
 
   Conv2d conv1;
@@ -73,16 +86,20 @@ struct Bottleneck : ZooNet {
   BatchNorm2d bn2;
   Conv2d conv3;
   BatchNorm2d bn3;
+  std::shared_ptr<ReLU> relu1, relu2;
+  std::shared_ptr<FloatFunctional> skip_add_relu;
   std::shared_ptr<ConvBn> downsample;
 };
 
 using BlockCounts = std::array<int, 4>;
 
 template <typename Block>
-struct ResNet : ZooNet {
+struct ResNet : StubbedNet {
   ResNet(const BlockCounts& counts, const ZooOptions& options)
-      : conv1(register_module("conv1", make_conv({.in = options.in_channels, .out = 64, .kernel = 7, .stride = 2}))),
-        bn1(register_module("bn1", BatchNorm2d(64))) {
+      : StubbedNet(options.quantizable),
+        conv1(register_module("conv1", make_conv({.in = options.in_channels, .out = 64, .kernel = 7, .stride = 2}))),
+        bn1(register_module("bn1", BatchNorm2d(64))),
+        relu(register_module("relu", std::make_shared<ReLU>())) {
     std::int64_t channels = 64;
     for (std::size_t stage = 0; stage < counts.size(); ++stage) {
       const std::int64_t planes = 64 << stage;
@@ -98,8 +115,10 @@ struct ResNet : ZooNet {
     init_convolutions(*this, Fan::kOut);
   }
 
-  at::Tensor forward(at::Tensor x) override {
-    x = at::relu(bn1->forward(conv1->forward(x)));
+  FuseLists fusible() const override { return {{"conv1", "bn1", "relu"}}; }
+
+  at::Tensor body(at::Tensor x) override {
+    x = relu->forward(bn1->forward(conv1->forward(x)));
     x = at::max_pool2d(x, 3, 2, 1);
     for (const auto& stage : stages) x = stage->forward(x);
     return fc->forward(at::flatten(at::adaptive_avg_pool2d(x, {1, 1}), 1));
@@ -107,6 +126,7 @@ struct ResNet : ZooNet {
 
   Conv2d conv1;
   BatchNorm2d bn1;
+  std::shared_ptr<ReLU> relu;
   std::vector<std::shared_ptr<Chain>> stages;
   torch::nn::Linear fc{nullptr};
 };
@@ -122,8 +142,8 @@ constexpr auto kResNet50 = make_resnet<Bottleneck, 3, 4, 6, 3>;
 
 }  // namespace
 
-QUENCH_REGISTER_ZOO("resnet18", "ResNet-18 for 224x224 images", {kResNet18, 1000, 3, 224})
-QUENCH_REGISTER_ZOO("resnet34", "ResNet-34 for 224x224 images", {kResNet34, 1000, 3, 224})
-QUENCH_REGISTER_ZOO("resnet50", "ResNet-50 for 224x224 images", {kResNet50, 1000, 3, 224})
+QUENCH_REGISTER_ZOO("resnet18", "ResNet-18 for 224x224 images", {kResNet18, 1000, 3, 224, true})
+QUENCH_REGISTER_ZOO("resnet34", "ResNet-34 for 224x224 images", {kResNet34, 1000, 3, 224, true})
+QUENCH_REGISTER_ZOO("resnet50", "ResNet-50 for 224x224 images", {kResNet50, 1000, 3, 224, true})
 
 }  // namespace quench

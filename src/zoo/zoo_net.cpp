@@ -11,6 +11,8 @@ std::shared_ptr<ZooNet> make_zoo_model(const std::string& name, const ZooOptions
                "; it must be positive, or 0 for the model's own ", entry.num_classes);
   QUENCH_CHECK(options.in_channels >= 0, "in_channels of zoo model '", name, "' is ", options.in_channels,
                "; it must be positive, or 0 for the model's own ", entry.in_channels);
+  QUENCH_CHECK(!options.quantizable || entry.quantizable, "zoo model '", name,
+               "' has no quantizable form; 'quench list zoo' shows which have one");
   ZooOptions filled = options;
   if (filled.num_classes == 0) filled.num_classes = entry.num_classes;
   if (filled.in_channels == 0) filled.in_channels = entry.in_channels;
@@ -26,6 +28,20 @@ std::int64_t count_parameters(const ZooNet& net) {
   std::int64_t count = 0;
   for (const at::Tensor& parameter : net.parameters()) count += parameter.numel();
   return count;
+}
+
+FuseLists fusible_modules(const ZooNet& net) {
+  FuseLists lists;
+  for (const auto& item : net.named_modules()) {
+    const auto* part = dynamic_cast<const ZooNet*>(item.value().get());
+    if (!part) continue;
+    for (std::vector<std::string> names : part->fusible()) {
+      for (std::string& name : names)
+        if (!item.key().empty()) name.insert(0, item.key() + ".");
+      lists.push_back(std::move(names));
+    }
+  }
+  return lists;
 }
 
 }  // namespace quench

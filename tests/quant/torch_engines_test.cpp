@@ -143,6 +143,27 @@ TEST(TorchEngines, Qnnpack) {
   expect_equal(add(Requantize::kQnnpack), "Add");
 }
 
+// A ratio of scales and a product with the reciprocal are often one bit apart, which moves a code in a few hundred
+// thousand. Here are all products of two codes, at scales of y where one of them tells the two apart.
+TEST(TorchEngines, QnnpackMultipliesByTheReciprocalOfTheScale) {
+  if (!use_engine(at::QEngine::QNNPACK)) GTEST_SKIP() << "LibTorch has no QNNPACK here";
+  Layer made = layer(false, kBytes, "int8 symmetric tensor", {256, 1}, {255, 1});
+  made.x = at::arange(256, at::kInt).to(at::kByte).view({256, 1});
+  made.w = at::arange(-127, 128, at::kInt).to(at::kChar).view({255, 1});
+  const float step = made.x_type.params.scale[0] * made.w_type.params.scale[0];
+  const at::Tensor sums = (made.x.to(at::kFloat) - made.x_type.params.zero_point[0]).matmul(made.w.to(at::kFloat).t());
+  int found = 0;
+  for (int i = 0; i < 2000 && found < 5; ++i) {
+    const float scale = 0.011F + 1e-6F * static_cast<float>(i);
+    if (at::equal((sums * (step / scale)).round(), (sums * (step * (1.0F / scale))).round())) continue;
+    ++found;
+    made.y_type.params.scale[0] = scale;
+    expect_equal(linear(made, Requantize::kQnnpack), "Gemm");
+    EXPECT_GT(linear(made, Requantize::kMlas).different, 0) << "at scale " << scale;
+  }
+  EXPECT_EQ(found, 5);
+}
+
 TEST(TorchEngines, Onednn) {
   if (!use_engine(at::QEngine::ONEDNN)) GTEST_SKIP() << "LibTorch has no oneDNN engine here";
   const char* weights = "int8 symmetric channel:0";

@@ -21,9 +21,12 @@ using Shape = std::vector<std::int64_t>;
 
 TEST(Zoo, CountsOfParametersAreThoseOfTheCheckpoints) {
   const std::map<std::string, std::int64_t> counts = {
-      {"resnet18", 11'689'512},    {"resnet34", 21'797'672},    {"resnet50", 25'557'032},
-      {"resnet20_cifar", 269'722}, {"resnet32_cifar", 464'154}, {"resnet44_cifar", 658'586},
-      {"resnet56_cifar", 853'018}, {"mobilenet_v2", 3'504'872}, {"tiny_vit", 119'370},
+      {"resnet18", 11'689'512},          {"resnet34", 21'797'672},          {"resnet50", 25'557'032},
+      {"resnet20_cifar", 269'722},       {"resnet32_cifar", 464'154},       {"resnet44_cifar", 658'586},
+      {"resnet56_cifar", 853'018},       {"mobilenet_v2", 3'504'872},       {"tiny_vit", 119'370},
+      {"googlenet", 6'624'904},          {"shufflenet_v2_x0_5", 1'366'792}, {"shufflenet_v2_x1_0", 2'278'604},
+      {"shufflenet_v2_x1_5", 3'503'624}, {"shufflenet_v2_x2_0", 7'393'996}, {"mobilenet_v3_large", 5'483'032},
+      {"mobilenet_v3_small", 2'542'856},
   };
   for (const auto& [name, count] : counts) EXPECT_EQ(count_parameters(*make_zoo_model(name)), count) << name;
 }
@@ -67,6 +70,38 @@ TEST(Zoo, MobileNetV2HasTorchvisionsNames) {
   EXPECT_EQ(shapes.at("features.17.conv.3.bias"), (Shape{320}));
   EXPECT_EQ(shapes.at("features.18.1.weight"), (Shape{1280}));
   EXPECT_EQ(shapes.at("classifier.1.weight"), (Shape{1000, 1280}));
+}
+
+TEST(Zoo, GoogLeNetHasTorchvisionsNames) {
+  const auto shapes = shapes_of(*make_zoo_model("googlenet"));
+  EXPECT_EQ(shapes.size(), 57U * 6 + 2);
+  EXPECT_EQ(shapes.at("conv1.conv.weight"), (Shape{64, 3, 7, 7}));
+  EXPECT_EQ(shapes.at("inception3a.branch1.conv.weight"), (Shape{64, 192, 1, 1}));
+  EXPECT_EQ(shapes.at("inception4e.branch3.1.conv.weight"), (Shape{128, 32, 3, 3}));
+  EXPECT_EQ(shapes.at("inception5b.branch4.1.bn.running_var"), (Shape{128}));
+  EXPECT_EQ(shapes.at("fc.weight"), (Shape{1000, 1024}));
+}
+
+TEST(Zoo, ShuffleNetV2HasTorchvisionsNames) {
+  const auto shapes = shapes_of(*make_zoo_model("shufflenet_v2_x1_0"));
+  EXPECT_EQ(shapes.size(), 56U * 6 + 2);
+  EXPECT_EQ(shapes.at("conv1.0.weight"), (Shape{24, 3, 3, 3}));
+  EXPECT_EQ(shapes.at("stage2.0.branch1.0.weight"), (Shape{24, 1, 3, 3}));
+  EXPECT_EQ(shapes.at("stage2.0.branch1.3.bias"), (Shape{58}));
+  EXPECT_EQ(shapes.at("stage3.7.branch2.5.weight"), (Shape{116, 116, 1, 1}));
+  EXPECT_EQ(shapes.at("stage4.1.branch2.6.running_mean"), (Shape{232}));
+  EXPECT_EQ(shapes.at("conv5.1.weight"), (Shape{1024}));
+}
+
+TEST(Zoo, MobileNetV3HasTorchvisionsNames) {
+  const auto shapes = shapes_of(*make_zoo_model("mobilenet_v3_large"));
+  EXPECT_EQ(shapes.size(), 46U * 6 + 8 * 4 + 4);
+  EXPECT_EQ(shapes.at("features.1.block.0.0.weight"), (Shape{16, 1, 3, 3}));
+  EXPECT_EQ(shapes.at("features.4.block.2.fc1.weight"), (Shape{24, 72, 1, 1}));
+  EXPECT_EQ(shapes.at("features.4.block.3.1.weight"), (Shape{40}));
+  EXPECT_EQ(shapes.at("features.15.block.2.fc2.bias"), (Shape{960}));
+  EXPECT_EQ(shapes.at("features.16.0.weight"), (Shape{960, 160, 1, 1}));
+  EXPECT_EQ(shapes.at("classifier.3.weight"), (Shape{1000, 1280}));
 }
 
 TEST(Zoo, TinyVitHasTorchvisionsNames) {

@@ -37,10 +37,11 @@ Reach reach_of(const std::int8_t* weights, std::int64_t count, const QScheme& x)
   return {positive * x.qmin() + negative * x.qmax(), positive * x.qmax() + negative * x.qmin(), positive + negative};
 }
 
-std::vector<float> multipliers(const IntegerForm& form, float y_scale) {
+std::vector<float> multipliers(const IntegerForm& form, Requantize rule, float y_scale) {
   std::vector<float> result;
   const float x_scale = form.in[0].params.scale[0];
-  for (const float w_scale : form.in[1].params.scale) result.push_back((x_scale * w_scale) / y_scale);
+  for (const float w_scale : form.in[1].params.scale)
+    result.push_back(product_multiplier(rule, x_scale * w_scale, y_scale));
   return result;
 }
 
@@ -108,8 +109,8 @@ std::optional<ByteProduct> byte_product(const Node& node, const IntegerForm& for
   product.sizes = centred.sizes().vec();
   product.y = output_codes(form.y, form.arithmetic, form.clip);
   product.y_signed = form.y.scheme.is_signed();
-  product.multiplier = multipliers(form, product.y.scale);
   const Requantize rule = form.arithmetic.rule;
+  product.multiplier = multipliers(form, rule, product.y.scale);
   product.zero_first = rule == Requantize::kAffine;
   const bool as_mlas = is_mlas(rule) || rule == Requantize::kFbgemm || rule == Requantize::kQnnpack;  // in products
   product.has_loop = as_mlas || product.zero_first;
