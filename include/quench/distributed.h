@@ -16,6 +16,7 @@ class Tensor;
 namespace quench {
 
 class Group;
+class Observer;
 
 // Where this process stands among those that were started together.
 struct ProcessPlace {
@@ -68,9 +69,10 @@ class Processes {
   void sum(at::Tensor& tensor) const;
   void mean(at::Tensor& tensor) const;
   void max(at::Tensor& tensor) const;
-  void broadcast(at::Tensor& tensor) const;                         // the first one's, to all
-  std::string broadcast(const std::string& bytes) const;            // the first one's
-  std::vector<std::string> gather(const std::string& bytes) const;  // everyone's, by rank
+  void broadcast(at::Tensor& tensor) const;                                      // the first one's, to all
+  std::string broadcast(const std::string& bytes) const;                         // the first one's
+  std::vector<std::string> gather(const std::string& bytes) const;               // everyone's, by rank
+  std::vector<std::string> gather(const std::vector<std::string>& texts) const;  // everyone's, one after the other
   void barrier() const;
   // Begins to add a contiguous tensor up, in place. What is returned waits until it is done; the tensor must live on
   // until then.
@@ -80,6 +82,12 @@ class Processes {
   ProcessPlace place_;
   std::unique_ptr<Group> group_;  // null for one process
 };
+
+// Each observer becomes the one that saw the data of all processes: their statistics are merged, in order of the ranks.
+// The same observers must be given everywhere.
+void merge_observers(const Processes& processes, const std::vector<Observer*>& observers);
+// Each becomes that of the first process.
+void copy_first_observers(const Processes& processes, const std::vector<Observer*>& observers);
 
 // Averages gradients over all processes while backward runs: as soon as the gradients of a bucket (about 1 MB) are
 // there, adding them up begins. The first step finds out in which order they come.

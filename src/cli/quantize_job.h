@@ -35,6 +35,7 @@ struct QuantizeJob {
   std::optional<QuantPlan> plan;  // of --plan
   std::string plan_file, stop_after, dump_after, device;
   std::string name;  // of the model, for file names
+  ProcessPlace place;
   bool deploy = true, force = false, dry_run = false, time = false, skip_broken = false, resume = false;
   std::optional<bool> integer;
   std::int64_t batch = 0, profile_images = 0;

@@ -21,8 +21,7 @@ namespace {
 using StorePtr = c10::intrusive_ptr<c10d::Store>;
 using WorkPtr = c10::intrusive_ptr<c10d::Work>;
 
-// While it lives c10d does not print what it throws anyway, with a stack of its own each time; unless the user wants
-// it.
+// While it lives LibTorch logs nothing, unless the user wants it: c10d prints what it throws, with a stack each time.
 class QuietLog {
  public:
   QuietLog() {
@@ -106,7 +105,7 @@ struct Group::State {
   const int exceptions = std::uncaught_exceptions();
   std::shared_ptr<c10d::Backend> gloo, nccl;
   bool tried_nccl = false;
-  std::unique_ptr<Watchdog> watchdog;  // ends first
+  std::unique_ptr<Watchdog> watchdog;
 };
 
 Group::Group(const ProcessPlace& place, const ProcessOptions& options)
@@ -114,6 +113,9 @@ Group::Group(const ProcessPlace& place, const ProcessOptions& options)
 
 Group::~Group() {
   if (std::uncaught_exceptions() > state_->exceptions) state_->watchdog->set_failed();
+  // Before the watchdog waits for the others: one that still waits for us must notice.
+  state_->gloo.reset();
+  state_->nccl.reset();
 }
 
 std::function<void()> Group::start_reduce(at::Tensor& tensor, Reduction how) {

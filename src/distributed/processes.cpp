@@ -1,5 +1,7 @@
 #include <ATen/ATen.h>
 
+#include <cstring>
+
 #include "distributed/group.h"
 #include "quench/distributed.h"
 
@@ -34,6 +36,25 @@ std::string Processes::broadcast(const std::string& bytes) const {
 
 std::vector<std::string> Processes::gather(const std::string& bytes) const {
   return group_ ? group_->gather(bytes) : std::vector<std::string>{bytes};
+}
+
+std::vector<std::string> Processes::gather(const std::vector<std::string>& texts) const {
+  if (!group_) return texts;
+  std::string bytes;
+  for (const std::string& text : texts) {
+    const std::uint64_t length = text.size();
+    bytes.append(reinterpret_cast<const char*>(&length), sizeof(length)).append(text);
+  }
+  std::vector<std::string> all;
+  for (const std::string& packed : gather(bytes)) {
+    for (std::size_t at = 0; at < packed.size();) {
+      std::uint64_t length = 0;
+      std::memcpy(&length, packed.data() + at, sizeof(length));
+      all.push_back(packed.substr(at + sizeof(length), length));
+      at += sizeof(length) + length;
+    }
+  }
+  return all;
 }
 
 void Processes::barrier() const {

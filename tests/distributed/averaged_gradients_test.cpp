@@ -86,31 +86,34 @@ void expect_averages(const Processes& processes) {
   }
 }
 
-TEST(AveragedGradients, AreTheMeanOfTwo) { together(2, expect_averages); }
-TEST(AveragedGradients, AreTheMeanOfFour) { together(4, expect_averages); }
-
 // Only the backward after begin() is exchanged: what had accumulated before is part of it.
-TEST(AveragedGradients, AccumulateUntilTheLastBackward) {
-  together(2, [](const Processes& processes) {
-    const auto mine = static_cast<float>(processes.rank() + 1);
-    const at::Tensor x = at::ones({3}).set_requires_grad(true);
-    AveragedGradients gradients(processes, {x});
-    for (int step = 0; step < 2; ++step) {
-      x.mutable_grad() = at::Tensor();
-      (x * mine).sum().backward();
-      EXPECT_TRUE(x.grad().equal(at::full({3}, mine)));
-      gradients.begin();
-      (x * 10 * mine).sum().backward();
-      gradients.finish();
-      EXPECT_TRUE(x.grad().equal(at::full({3}, 16.5F))) << x.grad();
-    }
-    EXPECT_ERROR(gradients.finish(), "finish() without begin()");
+void expect_accumulation(const Processes& processes) {
+  const auto mine = static_cast<float>(processes.rank() + 1);
+  const at::Tensor x = at::ones({3}).set_requires_grad(true);
+  AveragedGradients gradients(processes, {x});
+  for (int step = 0; step < 2; ++step) {
+    x.mutable_grad() = at::Tensor();
+    (x * mine).sum().backward();
+    EXPECT_TRUE(x.grad().equal(at::full({3}, mine)));
     gradients.begin();
-    x.sum().backward();
-    EXPECT_ERROR(x.sum().backward(), "a second backward ran after begin()");
+    (x * 10 * mine).sum().backward();
     gradients.finish();
+    EXPECT_TRUE(x.grad().equal(at::full({3}, 16.5F))) << x.grad();
+  }
+  EXPECT_ERROR(gradients.finish(), "finish() without begin()");
+  gradients.begin();
+  x.sum().backward();
+  EXPECT_ERROR(x.sum().backward(), "a second backward ran after begin()");
+  gradients.finish();
+}
+
+TEST(AveragedGradients, AreTheMeanOfTwo) {
+  together(2, [](const Processes& processes) {
+    expect_averages(processes);
+    expect_accumulation(processes);
   });
 }
+TEST(AveragedGradients, AreTheMeanOfFour) { together(4, expect_averages); }
 
 TEST(AveragedGradients, OneProcessKeepsItsOwn) {
   const Processes one;

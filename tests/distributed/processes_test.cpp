@@ -1,5 +1,6 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "quench/distributed.h"
 #include "support/expect_error.h"
@@ -89,6 +90,24 @@ TEST(Processes, FourWorkTogether) {
     processes.broadcast(of_first);
     EXPECT_TRUE(x.equal(of_first));
   });
+}
+
+// torchrun listens at the port itself, and says so.
+TEST(Processes, MeetWhereTheLauncherListens) {
+  const auto body = [](const Processes& processes) { expect_bytes(processes); };
+  if (is_one_of_several()) return together(2, body);
+  ::setenv("TORCHELASTIC_USE_AGENT_STORE", "True", 1);
+  ::setenv("TORCHELASTIC_RESTART_COUNT", "1", 1);
+  StartedTogether two(2, this_test());
+  ::unsetenv("TORCHELASTIC_USE_AGENT_STORE");
+  ::unsetenv("TORCHELASTIC_RESTART_COUNT");
+  c10d::TCPStoreOptions options;
+  options.port = static_cast<std::uint16_t>(two.port());
+  options.isServer = true;
+  const auto launcher = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
+  launcher->set("quench0/alive/1", std::vector<std::uint8_t>{'7'});  // of an earlier attempt
+  expect_played(two, 2);
+  EXPECT_TRUE(launcher->check({"quench1/alive/1"}));
 }
 
 TEST(Processes, OnesThatDoNotComeAreNamed) {

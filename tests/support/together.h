@@ -44,11 +44,11 @@ class StartedTogether {
   StartedTogether(int count, const std::vector<std::string>& command, bool with_outputs = false) {
     std::string pattern = (std::filesystem::temp_directory_path() / "quench_together_XXXXXX").string();
     folder_ = ::mkdtemp(pattern.data());
-    const std::string port = std::to_string(free_port());
+    port_ = free_port();
     std::fflush(nullptr);
     for (int rank = 0; rank < count; ++rank) {
       const pid_t child = ::fork();
-      if (child == 0) become(rank, count, port, command, with_outputs);
+      if (child == 0) become(rank, count, command, with_outputs);
       children_.push_back(child);
     }
     codes_.resize(children_.size(), kRunning);
@@ -73,22 +73,22 @@ class StartedTogether {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   }
+  int port() const { return port_; }                         // where they meet
   int code(std::size_t rank) const { return codes_[rank]; }  // -signal if one ended it
   std::string error(std::size_t rank) const { return text_of(rank, "err"); }
   std::string output(std::size_t rank) const { return text_of(rank, "out"); }
   static constexpr int kRunning = -1000;
 
  private:
-  [[noreturn]] void become(int rank, int count, const std::string& port, const std::vector<std::string>& command,
-                           bool with_outputs) const {
+  [[noreturn]] void become(int rank, int count, const std::vector<std::string>& command, bool with_outputs) const {
     ::setenv("RANK", std::to_string(rank).c_str(), 1);
     ::setenv("LOCAL_RANK", std::to_string(rank).c_str(), 1);
     ::setenv("WORLD_SIZE", std::to_string(count).c_str(), 1);
     ::setenv("MASTER_ADDR", "127.0.0.1", 1);
-    ::setenv("MASTER_PORT", port.c_str(), 1);
+    ::setenv("MASTER_PORT", std::to_string(port_).c_str(), 1);
     ::setenv("OMP_NUM_THREADS", "1", 1);
     const std::string out = path_of(rank, "out"), err = path_of(rank, "err");
-    if (!std::freopen((with_outputs ? out : err).c_str(), "w", stdout)) ::_exit(126);
+    if (!std::freopen((with_outputs ? out : err).c_str(), "a", stdout)) ::_exit(126);
     if (!std::freopen(err.c_str(), "a", stderr)) ::_exit(126);
     std::vector<char*> arguments;
     for (const std::string& one : command) arguments.push_back(const_cast<char*>(one.c_str()));
@@ -111,6 +111,7 @@ class StartedTogether {
     return {std::istreambuf_iterator<char>(in), {}};
   }
 
+  int port_ = 0;
   std::filesystem::path folder_;
   std::vector<pid_t> children_;
   std::vector<int> codes_;
@@ -125,16 +126,26 @@ inline std::vector<std::string> this_test() {
 
 inline bool is_one_of_several() { return std::getenv("WORLD_SIZE") != nullptr; }
 
+inline constexpr const char* kPlayed = "the body was run to its end\n";
+
+inline void expect_played(StartedTogether& processes, int count) {
+  EXPECT_TRUE(processes.end_within(60));
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(count); ++rank) {
+    const std::string said = processes.error(rank);
+    EXPECT_EQ(processes.code(rank), 0) << "process " << rank << ":\n" << said;
+    EXPECT_NE(said.find(kPlayed), std::string::npos) << "process " << rank << ":\n" << said;
+  }
+}
+
 inline void together(int count, const std::function<void(const Processes& processes)>& body) {
   if (is_one_of_several()) {
     const Processes processes(place_of_process());
-    if (processes.size() == count) body(processes);
+    body(processes);
+    std::fputs(kPlayed, stderr);
     return;
   }
   StartedTogether processes(count, this_test());
-  EXPECT_TRUE(processes.end_within(60));
-  for (std::size_t rank = 0; rank < static_cast<std::size_t>(count); ++rank)
-    EXPECT_EQ(processes.code(rank), 0) << "process " << rank << ":\n" << processes.error(rank);
+  expect_played(processes, count);
 }
 
 }  // namespace quench
