@@ -15,6 +15,8 @@ class Tensor;
 
 namespace quench {
 
+class Processes;
+
 // Someone else who watches the float network while the observers do: that saves a pass over the data.
 class FloatWatcher {
  public:
@@ -34,6 +36,9 @@ struct CalibrationOptions {
   std::string device = "cpu";
   std::string statistics;           // a folder: what the observers saw is kept there, or taken from there if it fits
   FloatWatcher* watcher = nullptr;  // shown all of the data or none of it: CalibrationRecord::watched
+  // Each reads its share of the data, and their statistics are merged: every one ends with the scales of a process that
+  // read all of it. Null: this one alone.
+  const Processes* processes = nullptr;
   std::function<void(std::int64_t done, std::int64_t total)> progress;
 };
 

@@ -135,9 +135,11 @@ struct LoadOptions {
   bool shuffle = false;
   std::uint64_t seed = 0;    // of the shuffle: same seed, same order, on every machine
   std::int64_t offset = 0;   // begin with this item of the (shuffled) order: where a resumed run continues
-  bool drop_last = false;    // drop the last batch if it is not full
+  bool drop_last = false;    // drop the last batch if it is not full; of several parts, what not all have of it
   int workers = 1;           // decoding threads; 0: in the caller's
   bool skip_broken = false;  // a broken item is reported and left out (its batch is smaller), else it is an error
+  int part = 0,
+      parts = 1;  // of all batches only number `part`, `part` + `parts` ...: what one of several processes loads
 };
 
 // The order in which a Loader visits `size` items: 0, 1, 2 ... or a permutation that the seed alone decides.

@@ -12,6 +12,8 @@
 
 namespace quench {
 
+class Processes;
+
 // One image's result: enough to compare two runs image by image and to see how close a prediction was.
 struct Prediction {
   std::int64_t index = 0;  // in the data set
@@ -28,6 +30,7 @@ struct EvalOptions {
   bool skip_broken = false;
   bool optimize = false;  // in its fastest form: passes first, then the engine where there is one (quench/engine.h)
   std::string device = "cpu";
+  const Processes* processes = nullptr;  // each takes its share of the batches, and all have the whole result
   std::function<void(std::int64_t done, std::int64_t total)> progress;  // after each batch
 };
 

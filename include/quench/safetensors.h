@@ -17,4 +17,8 @@ TensorMap read_safetensors(const std::string& path);
 void write_safetensors(const std::string& path, const TensorMap& tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
+// The same without a file.
+std::string safetensors_bytes(const TensorMap& tensors, const std::map<std::string, std::string>& metadata = {});
+TensorMap tensors_of_bytes(const std::string& bytes);
+
 }  // namespace quench

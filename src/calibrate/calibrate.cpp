@@ -9,9 +9,11 @@
 #include "calibrate/fit_biases.h"
 #include "calibrate/float_run.h"
 #include "calibrate/observing.h"
+#include "calibrate/shares.h"
 #include "calibrate/slice_size.h"
 #include "calibrate/statistics.h"
 #include "data/feed.h"
+#include "quench/distributed.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -64,7 +66,8 @@ bool items_lead(const Graph& graph, const Observing& observing) {
 
 // Whether a pass for the observers alone computes what the watcher wants, from all of the data.
 bool can_watch(const Graph& graph, const CalibrationOptions& options, const CalibrationRecord& record) {
-  if (!options.watcher || !record.filled || options.batches > 0 || options.device != "cpu") return false;
+  const bool alone = !options.processes || !options.processes->are_several();
+  if (!options.watcher || !record.filled || options.batches > 0 || options.device != "cpu" || !alone) return false;
   const Dim batch = batch_dim(graph);
   const std::set<std::string> computed = quantized_values(graph);
   const std::vector<std::string> wanted = options.watcher->values();
@@ -120,7 +123,6 @@ void feed(Feed& data, const CalibrationOptions& options, const RunBatch& run, Ca
     if (options.progress) options.progress(record.images, data.size());
   }
   record.skipped = data.skipped();
-  QUENCH_CHECK(record.images > 0, "no item of the data could be used (", record.skipped.size(), " broken)");
 }
 
 // Averages over batches depend on the batch size; the references use at least our default.
@@ -136,28 +138,39 @@ void note_averages(const Observing& observing, CalibrationRecord& record) {
                                   ": averaged ranges come out narrower, and accuracy may drop"));
 }
 
+// This process's share of the data, or all of it.
+void observe_anew(Graph& graph, Observing& observing, const Dataset& data, const CalibrationOptions& options,
+                  CalibrationRecord& record) {
+  const Shares shares(observing, options);
+  record.filled = !observing.by_batch() && !options.on_quantized && items_lead(graph, observing);
+  record.watched = can_watch(graph, options, record);
+  FeedOptions how;
+  how.batch = record.batch;
+  how.workers = options.workers;
+  how.skip_broken = options.skip_broken;
+  how.total = options.batches * choose_batch(graph, &data, options.batch);
+  how.fill = record.filled;
+  how.part = shares.part();
+  how.parts = shares.parts();
+  Feed batches(graph, data, how);  // before the quantizers are switched on: states are the float network's
+  FloatWatcher* watcher = record.watched ? options.watcher : nullptr;
+  const RunBatch run_batch = options.on_quantized ? quantized_run(graph, observing, options.device)
+                                                  : float_run(graph, observing, watcher, options.device);
+  feed(batches, options, run_batch, record);
+  shares.put_together(observing, record);
+  QUENCH_CHECK(record.images > 0, "no item of the data could be used (", record.skipped.size(), " broken)");
+}
+
 void observe_data(Graph& graph, Observing& observing, const Dataset& data, const CalibrationOptions& options,
                   CalibrationRecord& record) {
-  std::optional<KeptStatistics> kept;
-  if (!options.statistics.empty()) kept.emplace(graph, data, options);
+  std::optional<KeptStatistics> kept;  // of several processes the first one's
+  const bool keeps = !options.statistics.empty() && (!options.processes || options.processes->is_first());
+  if (keeps) kept.emplace(graph, data, options);
   record.batch = items_at_once(graph, observing, data, options);
   record.reused = kept && kept->load(observing, record);
-  if (!record.reused) {
-    record.filled = !observing.by_batch() && !options.on_quantized && items_lead(graph, observing);
-    record.watched = can_watch(graph, options, record);
-    FeedOptions how;
-    how.batch = record.batch;
-    how.workers = options.workers;
-    how.skip_broken = options.skip_broken;
-    how.total = options.batches * choose_batch(graph, &data, options.batch);
-    how.fill = record.filled;
-    Feed batches(graph, data, how);  // before the quantizers are switched on: states are the float network's
-    FloatWatcher* watcher = record.watched ? options.watcher : nullptr;
-    const RunBatch run_batch = options.on_quantized ? quantized_run(graph, observing, options.device)
-                                                    : float_run(graph, observing, watcher, options.device);
-    feed(batches, options, run_batch, record);
-    if (kept) kept->save(observing, record);
-  }
+  if (options.processes) share_what_was_kept(observing, *options.processes, record);
+  if (!record.reused) observe_anew(graph, observing, data, options, record);
+  if (!record.reused && kept) kept->save(observing, record);
   note_averages(observing, record);
 }
 

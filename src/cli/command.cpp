@@ -44,6 +44,10 @@ void check_device(const std::string& device) {
   QUENCH_CHECK(!machine.cuda_devices.empty(), "device '", device, "' cannot be used: no CUDA device was found");
 }
 
+std::string device_for(const std::string& device, const ProcessPlace& place) {
+  return device == "cuda" && place.size > 1 ? concat("cuda:", place.local_rank) : device;
+}
+
 void add_dim_option(CLI::App& command, std::map<std::string, std::int64_t>& dims) {
   command
       .add_option_function<std::vector<std::string>>(

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "quench/distributed.h"
 #include "report/json.h"
 
 namespace CLI {
@@ -28,6 +29,9 @@ struct CommandLine {
   std::string cpu_note;          // what avoid_cpu_quirks said
   std::function<void()> action;  // set by the sub-command that was called
   int exit_code = 0;             // exit code after an action that ended without an error
+  // Set by a sub-command that several processes can share; of others, only the first one of several does anything.
+  bool together = false;
+  ProcessPlace place;
 };
 
 // --json, --quiet and --threads: on the program and on each command, so that they may go on either side.
@@ -39,6 +43,8 @@ CLI::App& add_command(CLI::App& app, CommandLine& command_line, const std::strin
 std::string is_count(const std::string& text);
 void add_device_option(CLI::App& command, std::string& device);  // --device, checked when the command runs
 void check_device(const std::string& device);
+std::string device_for(const std::string& device,
+                       const ProcessPlace& place);  // of several processes each takes its own
 // --dim N=4, repeatable
 void add_dim_option(CLI::App& command, std::map<std::string, std::int64_t>& dims);
 

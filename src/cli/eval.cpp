@@ -66,9 +66,10 @@ void check_task(const Arguments& options, const Graph& graph, Task task) {
                "(--predictions saves its output, --against compares with an earlier run)");
 }
 
-EvalResult evaluate_graph(const Arguments& options, const Graph& graph, const Dataset& data,
+EvalResult evaluate_graph(const Arguments& options, const Graph& graph, const Dataset& data, const Processes& processes,
                           const CommonOptions& common) {
   EvalOptions eval = options.eval;
+  eval.processes = &processes;
   eval.optimize = !options.plain;
   eval.device = options.device;
   const char* unit = data.task() == Task::kNextToken ? "texts" : "images";
@@ -77,7 +78,10 @@ EvalResult evaluate_graph(const Arguments& options, const Graph& graph, const Da
   return evaluate(graph, data, eval);
 }
 
-void eval(const Arguments& options, const CommonOptions& common) {
+void eval(Arguments options, const CommandLine& command_line) {
+  const CommonOptions& common = command_line.common;
+  const Processes processes(command_line.place);  // first of all: an error of one stops the others
+  options.device = device_for(options.device, command_line.place);
   check_options(options);
   const Graph graph = load_model(options.model, options.import);
   // One that was never calibrated would pass for quantized.
@@ -86,11 +90,12 @@ void eval(const Arguments& options, const CommonOptions& common) {
   check_task(options, graph, data->task());
   std::vector<Prediction> earlier;
   if (!options.against.empty()) earlier = read_predictions(options.against);
-  const EvalResult result = evaluate_graph(options, graph_for(options.engine, graph), *data, common);
+  const EvalResult result = evaluate_graph(options, graph_for(options.engine, graph), *data, processes, common);
   std::optional<PairedTest> agreement;
   if (data->task() == Task::kNone && has_quantizers(graph) && options.engine != "float")
-    agreement = compare_predictions(result.predictions,
-                                    evaluate_graph(options, without_quantizers(graph), *data, common).predictions);
+    agreement = compare_predictions(
+        result.predictions, evaluate_graph(options, without_quantizers(graph), *data, processes, common).predictions);
+  if (!processes.is_first()) return;
   if (!options.predictions.empty()) write_predictions(options.predictions, result.predictions);
   PairedTest test;
   if (!options.against.empty()) test = compare_predictions(result.predictions, earlier);
@@ -142,7 +147,8 @@ void add_eval(CLI::App& app, CommandLine& command_line) {
   add_input_shape_option(command, options->import);
   add_device_option(command, options->device);
   command.callback([&command_line, options] {
-    command_line.action = [&command_line, options] { eval(*options, command_line.common); };
+    command_line.together = true;
+    command_line.action = [&command_line, options] { eval(*options, command_line); };
   });
 }
 

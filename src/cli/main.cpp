@@ -12,10 +12,11 @@
 namespace quench {
 namespace {
 
-int report(const std::exception& caught, bool json) {
+int report(const std::exception& caught, bool json, const ProcessPlace& place) {
   const Error error = last_words(caught);
-  std::cerr << "quench: error: " << error.what() << std::endl;
-  if (json) print_json({{"error", error.message()}, {"context", error.context()}});
+  const std::string who = place.is_first() ? "" : concat(" (process ", place.rank, " of ", place.size, ")");
+  std::cerr << "quench: error" << who << ": " << error.what() << std::endl;
+  if (json && place.is_first()) print_json({{"error", error.message()}, {"context", error.context()}});
   return exit_code_of(caught);
 }
 
@@ -60,6 +61,20 @@ bool parse(CLI::App& app, int argc, char** argv) {
   }
 }
 
+// False if this is one of several processes and the first one does all of it.
+bool takes_part(CommandLine& command_line) {
+  if (command_line.together) {
+    command_line.place = place_of_process();
+    if (!command_line.place.is_first()) command_line.common.quiet = true;
+    return true;
+  }
+  try {
+    return place_of_process().is_first();
+  } catch (const Error&) {
+    return true;  // what the command does not need cannot be in its way
+  }
+}
+
 int run_program(int argc, char** argv) {
   CommandLine command_line;
   command_line.cpu_note = avoid_cpu_quirks();
@@ -69,13 +84,14 @@ int run_program(int argc, char** argv) {
   add_commands(app, command_line);
   try {
     if (!parse(app, argc, argv)) return kDone;
+    if (!takes_part(command_line)) return kDone;
     set_threads(command_line.common.threads);
     command_line.action();
     std::cout.flush();
     QUENCH_CHECK(std::cout, "cannot write to the standard output");
     return command_line.exit_code;
   } catch (const std::exception& error) {
-    return report(error, command_line.common.json);
+    return report(error, command_line.common.json, command_line.place);
   }
 }
 

@@ -64,6 +64,7 @@ std::vector<FileHash> hash_files(const JobConfig& config) {
 std::string dump_name(const std::string& stage) { return concat("after_", stage, ".txt"); }
 
 void after_stage(const QuantizeJob& job, const StageRecord& stage, const Graph& graph) {
+  if (!job.place.is_first()) return;
   if (job.time)
     std::cerr << stage.name << ": " << stage.seconds << " s, peak memory " << size_text(stage.peak_bytes) << "\n";
   if (stage.name != job.dump_after || job.dry_run) return;
@@ -176,9 +177,10 @@ class ProgressBars {
 };
 
 Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDatasets& data,
-                         const CommonOptions& common) {
+                         const Processes& processes, const CommonOptions& common) {
   ProgressBars bars(common.silent());
   QuantizeOptions options;
+  options.processes = &processes;
   options.plan = job.plan;
   options.plan_name = job.plan_file;
   options.integer_eval = job.integer;
@@ -225,10 +227,9 @@ void print_summary(const QuantizeJob& job, const QuantizeRecord& record, const s
   if (files) std::cout << deployment_text(*files, job.deploy_folder());
 }
 
-}  // namespace
-
-void run_job(const QuantizeJob& job, const CommonOptions& common) {
-  if (!job.dump_after.empty()) std::filesystem::remove(job.file(dump_name(job.dump_after)));  // of an earlier run
+void run_job(const QuantizeJob& job, const Processes& processes, const CommonOptions& common) {
+  if (!job.dump_after.empty() && processes.is_first())
+    std::filesystem::remove(job.file(dump_name(job.dump_after)));  // of an earlier run
   Graph graph;
   JobDatasets data;
   std::vector<FileHash> hashes;
@@ -237,9 +238,10 @@ void run_job(const QuantizeJob& job, const CommonOptions& common) {
     graph = load_model(job.config.model, job.import);
     check_is_float(graph);  // before the data, which may be of another model
     data = open_datasets(job, graph);
-    hashes = hash_files(job.config);
+    if (processes.is_first()) hashes = hash_files(job.config);
   });
-  Quantized result = quantize_graph(job, graph, data, common);
+  Quantized result = quantize_graph(job, graph, data, processes, common);
+  if (!processes.is_first()) return;
   QuantizeRecord& record = result.record;
   record.model = job.config.model;
   record.files = std::move(hashes);
@@ -267,6 +269,8 @@ void run_job(const QuantizeJob& job, const CommonOptions& common) {
   print_summary(job, record, files);
 }
 
+}  // namespace
+
 void add_quantize(CLI::App& app, CommandLine& command_line) {
   auto arguments = std::make_shared<QuantizeArguments>();
   CLI::App& command =
@@ -274,8 +278,20 @@ void add_quantize(CLI::App& app, CommandLine& command_line) {
   command.alias("ptq");  // mmrazor's
   add_quantize_options(command, *arguments);
   command.callback([&command_line, arguments] {
-    command_line.action = [&command_line, arguments] { run_job(job_of(*arguments), command_line.common); };
+    command_line.together = true;
+    command_line.action = [&command_line, arguments] { run_quantizing(*arguments, command_line); };
   });
+}
+
+void run_quantizing(const QuantizeArguments& arguments, const CommandLine& command_line) {
+  const ProcessPlace place = arguments.dry_run ? ProcessPlace() : command_line.place;
+  if (arguments.dry_run && !command_line.place.is_first()) return;
+  const Processes processes(place);  // first of all: an error of one stops the others
+  QuantizeJob job = job_of(arguments);
+  processes.barrier();  // all have looked at the output folder before anyone writes
+  job.place = place;
+  job.device = job.config.calibration.device = device_for(job.device, place);
+  run_job(job, processes, command_line.common);
 }
 
 }  // namespace quench

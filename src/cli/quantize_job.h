@@ -41,6 +41,7 @@ struct QuantizeJob {
   std::optional<QuantPlan> plan;  // of --plan
   std::string plan_file, stop_after, dump_after, device;
   std::string name;  // of the model, for file names
+  ProcessPlace place;
   bool deploy = true, force = false, dry_run = false, time = false, skip_broken = false, resume = false;
   std::optional<bool> integer;
   std::int64_t batch = 0, profile_images = 0;
@@ -58,7 +59,7 @@ struct QuantizeJob {
 // Throws if it cannot work: no platform, stages that are not built, an output that cannot be written ...
 QuantizeJob job_of(const QuantizeArguments& arguments);
 
-// Quantizes or trains, deploys, writes and prints.
-void run_job(const QuantizeJob& job, const CommonOptions& common);
+// All of `quench quantize` and `quench train`: quantizes or trains, deploys, writes and prints.
+void run_quantizing(const QuantizeArguments& arguments, const CommandLine& command_line);
 
 }  // namespace quench

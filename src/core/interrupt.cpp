@@ -12,16 +12,17 @@ namespace {
 
 std::atomic<int> started_group = 0;
 
-// Only async-signal-safe calls: LibTorch's threads may hold any lock.
-void end_now(int signal) {
-  constexpr char kMessage[] = "\nquench: interrupted\n";
-  if (const int group = started_group; group > 0) ::kill(-group, SIGKILL);  // before its files go
-  remove_partial_files();
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
-  ::_exit(128 + signal);
-}
+void end_now(int signal) { end_at_once("\nquench: interrupted\n", 128 + signal); }
 
 }  // namespace
+
+// Only async-signal-safe calls: LibTorch's threads may hold any lock.
+void end_at_once(std::string_view message, int exit_code) noexcept {
+  if (const int group = started_group; group > 0) ::kill(-group, SIGKILL);  // before its files go
+  remove_partial_files();
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, message.data(), message.size());
+  ::_exit(exit_code);
+}
 
 void end_cleanly_on_interrupt() {
   struct sigaction action{};

@@ -2,9 +2,14 @@
 // (130 for Ctrl-C). For programs; the library never calls it.
 #pragma once
 
+#include <string_view>
+
 namespace quench {
 
 void end_cleanly_on_interrupt();
+
+// The same, from any thread and at any time: the message goes to the standard error as it is.
+[[noreturn]] void end_at_once(std::string_view message, int exit_code) noexcept;
 
 // The process group of a program that was started and is waited for, which must not outlive us; 0: there is none.
 void set_started_group(int group);

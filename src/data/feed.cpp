@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "data/bind_inputs.h"
+#include "data/dataset_view.h"
 #include "data/feedback.h"
 
 namespace quench {
@@ -15,8 +16,19 @@ LoadOptions load_options(const FeedOptions& options, std::int64_t batch) {
   load.batch_size = batch;
   load.workers = options.workers;
   load.skip_broken = options.skip_broken;
+  load.part = options.part;
+  load.parts = options.parts;
   return load;
 }
+
+class FirstItems : public DatasetView {
+ public:
+  FirstItems(const Dataset& data, std::int64_t most) : DatasetView(data), most_(most) {}
+  std::int64_t size() const override { return std::min(most_, data().size()); }
+
+ private:
+  std::int64_t most_;
+};
 
 Batch first_items(const Batch& batch, std::int64_t count) {
   Batch part = batch;
@@ -44,10 +56,12 @@ Feed::Feed(const Graph& graph, const Dataset& data, const FeedOptions& options)
     : graph_(graph),
       with_states_(data.feedback().states.empty() ? nullptr : with_feedback(graph, data, options.skip_broken)),
       data_(with_states_ ? *with_states_ : data),
+      first_items_(options.parts > 1 && options.total > 0 ? std::make_unique<FirstItems>(data_, options.total)
+                                                          : nullptr),
       options_(options),
       fixed_(fixed_batch(graph, &data_)),
       batch_(choose_batch(graph, &data_, options.batch, options.otherwise)),
-      loader_(data_, load_options(options, batch_)) {}
+      loader_(first_items_ ? *first_items_ : data_, load_options(options, batch_)) {}
 
 Feed::~Feed() = default;
 

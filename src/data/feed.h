@@ -22,6 +22,8 @@ struct FeedOptions {
   bool skip_broken = false;
   std::int64_t total = 0;  // at most this many items; 0: all
   bool fill = false;       // the last batch is padded, whatever the model takes
+  // Only batches `part`, `part` + `parts` ... of the first `total` items: what one of several processes reads.
+  int part = 0, parts = 1;
 };
 
 struct Fed {
@@ -48,6 +50,7 @@ class Feed {
   const Graph& graph_;
   std::unique_ptr<Dataset> with_states_;
   const Dataset& data_;
+  std::unique_ptr<Dataset> first_items_;  // of several parts: those that all of them visit
   FeedOptions options_;
   std::int64_t fixed_, batch_, done_ = 0;
   Loader loader_;

@@ -15,6 +15,18 @@ std::uint64_t scale_down(std::uint64_t bits, std::uint64_t bound) {
   return (high + (low >> 32)) >> 32;  // exact for bounds below 2^32, more items than a data set has
 }
 
+// Whole batches, so that all parts together see the batches that one alone would.
+std::vector<std::int64_t> part_of(const std::vector<std::int64_t>& order, const LoadOptions& options) {
+  QUENCH_CHECK(options.part >= 0 && options.part < options.parts, "there is no part ", options.part, " of ",
+               options.parts);
+  const auto items = static_cast<std::int64_t>(order.size()), round = options.batch_size * options.parts;
+  const std::int64_t end = options.drop_last ? items / round * round : items;
+  std::vector<std::int64_t> part;
+  for (std::int64_t begin = options.part * options.batch_size; begin < end; begin += round)
+    part.insert(part.end(), order.begin() + begin, order.begin() + std::min(begin + options.batch_size, end));
+  return part;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> loading_order(std::int64_t size, const LoadOptions& options) {
@@ -29,7 +41,7 @@ std::vector<std::int64_t> loading_order(std::int64_t size, const LoadOptions& op
     }
   }
   order.erase(order.begin(), order.begin() + options.offset);
-  return order;
+  return options.parts == 1 ? order : part_of(order, options);
 }
 
 }  // namespace quench

@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "core/atomic_file.h"
 #include "quench/error.h"
@@ -140,14 +142,14 @@ std::vector<Entry> read_entries(const json& header, std::uint64_t data_bytes) {
   return entries;
 }
 
-std::uint64_t file_size(std::ifstream& file) {
+std::uint64_t file_size(std::istream& file) {
   file.seekg(0, std::ios::end);
   const auto size = static_cast<std::uint64_t>(file.tellg());
   file.seekg(0);
   return size;
 }
 
-TensorMap read_tensors(std::ifstream& file) {
+TensorMap read_tensors(std::istream& file) {
   const std::uint64_t size = file_size(file);
   QUENCH_CHECK(size >= 8, "it has ", size, " bytes, too few for a header");
   std::uint64_t length = 0;
@@ -167,19 +169,8 @@ TensorMap read_tensors(std::ifstream& file) {
   return tensors;
 }
 
-}  // namespace
-
-TensorMap read_safetensors(const std::string& path) {
-  return with_context([&] { return concat("while reading the weights in '", path, "'"); },
-                      [&] {
-                        std::ifstream file(path, std::ios::binary);
-                        QUENCH_CHECK(file, "cannot open '", path, "': ", std::strerror(errno));
-                        return read_tensors(file);
-                      });
-}
-
-void write_safetensors(const std::string& path, const TensorMap& tensors,
-                       const std::map<std::string, std::string>& metadata) {
+void write_tensors(const TensorMap& tensors, const std::map<std::string, std::string>& metadata,
+                   const std::function<void(const void* data, std::size_t count)>& write) {
   json header = json::object();
   if (!metadata.empty()) header[kMetadata] = metadata;
   std::uint64_t offset = 0;
@@ -193,13 +184,41 @@ void write_safetensors(const std::string& path, const TensorMap& tensors,
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the data is aligned
   const std::uint64_t length = text.size();
-  AtomicFile file(path);
-  file.write(&length, sizeof(length));
-  file.write(text);
+  write(&length, sizeof(length));
+  write(text.data(), text.size());
   for (const auto& [name, tensor] : tensors) {
     const at::Tensor plain = tensor.detach().cpu().contiguous();
-    file.write(plain.data_ptr(), plain.nbytes());
+    write(plain.data_ptr(), plain.nbytes());
   }
+}
+
+}  // namespace
+
+TensorMap read_safetensors(const std::string& path) {
+  return with_context([&] { return concat("while reading the weights in '", path, "'"); },
+                      [&] {
+                        std::ifstream file(path, std::ios::binary);
+                        QUENCH_CHECK(file, "cannot open '", path, "': ", std::strerror(errno));
+                        return read_tensors(file);
+                      });
+}
+
+TensorMap tensors_of_bytes(const std::string& bytes) {
+  std::istringstream stream(bytes);
+  return read_tensors(stream);
+}
+
+std::string safetensors_bytes(const TensorMap& tensors, const std::map<std::string, std::string>& metadata) {
+  std::string bytes;
+  write_tensors(tensors, metadata,
+                [&](const void* data, std::size_t count) { bytes.append(static_cast<const char*>(data), count); });
+  return bytes;
+}
+
+void write_safetensors(const std::string& path, const TensorMap& tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  AtomicFile file(path);
+  write_tensors(tensors, metadata, [&](const void* data, std::size_t count) { file.write(data, count); });
   file.commit();
 }
 

@@ -11,6 +11,8 @@
 #include "data/feed.h"
 #include "data/top_classes.h"
 #include "measure/fast_run.h"
+#include "measure/gather_results.h"
+#include "quench/distributed.h"
 #include "quench/error.h"
 #include "quench/executor.h"
 
@@ -44,7 +46,8 @@ void score_images(const at::Tensor& output, const Batch& batch, EvalResult& resu
 }
 
 // Position t predicts token t + 1; what follows a text's real tokens is not scored.
-void score_texts(const at::Tensor& output, const at::Tensor& tokens, const Batch& batch, EvalResult& result) {
+void score_texts(const at::Tensor& output, const at::Tensor& tokens, const Batch& batch, EvalResult& result,
+                 std::vector<TextLoss>& texts) {
   const std::int64_t length = tokens.size(1);
   QUENCH_CHECK(output.dim() == 3 && output.size(1) == length, "the model's first output has the shape ", output.sizes(),
                "; logits of [batch, ", length, ", vocabulary] were expected");
@@ -58,8 +61,8 @@ void score_texts(const at::Tensor& output, const at::Tensor& tokens, const Batch
     QUENCH_CHECK(target.max().item<std::int64_t>() < logits.size(1), "text '", batch.names[i], "' holds token ",
                  target.max().item<std::int64_t>(), ", but the model knows ", logits.size(1), " tokens");
     const at::Tensor losses = -logits.log_softmax(1).gather(1, target);
-    result.log_loss += losses.to(at::kDouble).sum().item<double>();
-    QUENCH_CHECK(!std::isnan(result.log_loss), "the model gives NaN for text '", batch.names[i], "'");
+    texts.push_back({batch.indices[i], losses.to(at::kDouble).sum().item<double>()});
+    QUENCH_CHECK(!std::isnan(texts.back().loss), "the model gives NaN for text '", batch.names[i], "'");
     result.tokens += targets;
   }
 }
@@ -88,27 +91,33 @@ EvalResult evaluate(const Graph& graph, const Dataset& data, const EvalOptions& 
   how.batch = options.batch;
   how.workers = options.workers;
   how.skip_broken = options.skip_broken;
+  how.part = options.processes ? options.processes->rank() : 0;
+  how.parts = options.processes ? options.processes->size() : 1;
   const auto start = Clock::now();
   Feed feed(graph, data, how);
   result.batch = feed.batch_size();
   const std::string tokens = feed.data().token_input();
   std::int64_t done = 0;
+  std::vector<TextLoss> texts;
   while (const std::optional<Fed> fed = feed.next()) {
     const auto before = Clock::now();
     const at::Tensor logits = run(fed->inputs).tensor();
     result.model_seconds += seconds_since(before);
     if (result.task == Task::kNextToken)
-      score_texts(logits, fed->batch.inputs.at(tokens).tensor(), fed->batch, result);
+      score_texts(logits, fed->batch.inputs.at(tokens).tensor(), fed->batch, result, texts);
     else
       score_images(logits, fed->batch, result);
     done += fed->items;
-    if (options.progress) options.progress(done, data.size());
+    if (options.progress) options.progress(done, feed.size());
   }
-  result.seconds = seconds_since(start);
   result.skipped = feed.skipped();
-  QUENCH_CHECK(result.task != Task::kNextToken || result.tokens > 0 || done == 0,
+  if (options.processes) gather_results(*options.processes, result, texts);
+  for (const TextLoss& text : texts) result.log_loss += text.loss;
+  result.seconds = seconds_since(start);
+  const bool scored = result.images + result.texts > 0;
+  QUENCH_CHECK(result.task != Task::kNextToken || result.tokens > 0 || !scored,
                "no text has two tokens: there is nothing to score");
-  QUENCH_CHECK(done > 0, "no item of the data could be used (", result.skipped.size(), " broken)");
+  QUENCH_CHECK(scored, "no item of the data could be used (", result.skipped.size(), " broken)");
   return result;
 }
 

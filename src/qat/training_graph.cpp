@@ -98,7 +98,7 @@ const Graph& TrainingGraph::graph() const { return model_.graph; }
 Executor& TrainingGraph::executor() {
   if (executor_) return *executor_;
   running_ = std::make_unique<Graph>(model_.graph);
-  run_passes(*running_, {});
+  run_passes(*running_, training_passes());
   ExecOptions options;
   options.device = device_;
   options.channels_last = true;

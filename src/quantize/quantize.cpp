@@ -9,6 +9,7 @@
 #include "quantize/stages.h"
 #include "quantize/train_defaults.h"
 #include "quench/convert.h"
+#include "quench/distributed.h"
 #include "quench/engine.h"
 #include "quench/error.h"
 #include "quench/import.h"
@@ -63,6 +64,8 @@ class Quantizing {
         original_(graph) {
     QUENCH_CHECK(!config.quant.platform.empty(), "no platform: give one ('quench list platforms' shows them)");
     refuse_unbuilt(config, JobStage::kQuantize);
+    QUENCH_CHECK(config.method.name.empty() || !are_several(), "the method '", config.method.name,
+                 "' learns in one process: quantize with it in one, or without it in several");
     check_is_float(original_);
     run_passes(original_, cleanup_passes());
     check_training();
@@ -81,9 +84,9 @@ class Quantizing {
       stages_.run("correct_biases", [&] { correct(); });
     if (!config_.method.name.empty()) stages_.run("reconstruct", [&] { reconstruct_units(); });
     if (config_.train) stages_.run("train", [&] { train_model(); });
-    stages_.run("compare", [&] { compare(); });
+    if (is_first()) stages_.run("compare", [&] { compare(); });
     if (data_.eval) stages_.run("evaluate", [&] { evaluate_both(); });
-    if (data_.profile) stages_.run("profile", [&] { profile_layers(); });
+    if (data_.profile && is_first()) stages_.run("profile", [&] { profile_layers(); });
     if (const auto warning = fallen_apart_warning(record_, config_)) record_.warnings.push_back(*warning);
     record_.stages = stages_.records();
     if (model_.stage >= ModelStage::kCalibrated) verify(model_, model_.stage);
@@ -115,6 +118,13 @@ class Quantizing {
     JobConfig config = config_;
     config.output.clear();  // where the files go does not affect their content
     record_.config = to_yaml(config);
+  }
+
+  bool are_several() const { return options_.processes && options_.processes->are_several(); }
+  bool is_first() const { return !options_.processes || options_.processes->is_first(); }
+  // All must agree on what they do together.
+  bool first_says(bool yes) const {
+    return options_.processes ? !options_.processes->broadcast(std::string(yes ? "yes" : "")).empty() : yes;
   }
 
   void note(std::string text) { record_.notes.push_back(std::move(text)); }
@@ -181,6 +191,7 @@ class Quantizing {
     QUENCH_CHECK(data_.calib, "no data to calibrate on");
     CalibrationOptions options = config_.calibration;
     options.progress = progress("calibrating");
+    options.processes = options_.processes;
     if (corrects_fast()) seen_ = bias_correction_watcher(model_);
     options.watcher = seen_.get();
     record_.calibration = calibrate(model_, *data_.calib, options);
@@ -267,21 +278,33 @@ class Quantizing {
     options.optimize = true;
     options.device = config_.calibration.device;
     options.progress = progress(what);
+    options.processes = options_.processes;
     return evaluate(graph, *data_.eval, options);
   }
   void evaluate_both() {
     record_.float_eval = evaluated(original_, "evaluating float");
     record_.quantized_eval = evaluated(model_.graph, "evaluating quantized");
-    if (options_.integer_eval.value_or(has_engine_kernels())) evaluate_integers();
+    if (first_says(options_.integer_eval.value_or(has_engine_kernels()))) evaluate_integers();
   }
 
-  // What nobody asked for must not be in the way.
   void evaluate_integers() {
+    std::optional<Graph> integers;
+    unless_in_the_way([&] {
+      Graph converted = convert(model_).graph;
+      run_passes(converted, engine_passes());
+      if (options_.integer_eval || has_integer_kernels(converted)) integers = std::move(converted);
+    });
+    if (!first_says(integers.has_value())) return;
+    QUENCH_CHECK(integers, "the first process can evaluate in integers, this one cannot: --no-integer leaves it out");
+    if (are_several())  // an error of one must stop all
+      record_.integer_eval = evaluated(*integers, "evaluating integers");
+    else
+      unless_in_the_way([&] { record_.integer_eval = evaluated(*integers, "evaluating integers"); });
+  }
+  // What nobody asked for must not be in the way.
+  void unless_in_the_way(const std::function<void()>& body) {
     try {
-      Graph integers = convert(model_).graph;
-      run_passes(integers, engine_passes());
-      if (options_.integer_eval || has_integer_kernels(integers))
-        record_.integer_eval = evaluated(integers, "evaluating integers");
+      body();
     } catch (const Error& error) {
       if (options_.integer_eval) throw;
       note(concat("accuracy in integers was not measured: ", error.what()));

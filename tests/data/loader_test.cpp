@@ -46,6 +46,39 @@ TEST(Philox, GivesThePublishedNumbers) {
             (std::array<std::uint32_t, 4>{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
 }
 
+// All parts together see the batches that one process would.
+TEST(LoadingOrder, PartsTakeTurnsByBatches) {
+  LoadOptions options;
+  options.batch_size = 3;
+  options.parts = 2;
+  EXPECT_EQ(loading_order(11, options), (std::vector<std::int64_t>{0, 1, 2, 6, 7, 8}));
+  options.part = 1;
+  EXPECT_EQ(loading_order(11, options), (std::vector<std::int64_t>{3, 4, 5, 9, 10}));
+  EXPECT_EQ(loading_order(2, options), std::vector<std::int64_t>());
+  options.drop_last = true;  // not even a full batch that the other one has no counterpart of
+  EXPECT_EQ(loading_order(11, options), (std::vector<std::int64_t>{3, 4, 5}));
+  EXPECT_EQ(loading_order(12, options), (std::vector<std::int64_t>{3, 4, 5, 9, 10, 11}));
+  options.drop_last = false;
+  options.shuffle = true;
+  options.seed = 7;
+  options.offset = 1;  // of 4 5 8 6 1 2 3 7 0 9
+  EXPECT_EQ(loading_order(10, options), (std::vector<std::int64_t>{1, 2, 3}));
+  options.part = 2;
+  EXPECT_CONTAINS(message_of([&] { loading_order(10, options); }), "there is no part 2 of 2");
+}
+
+TEST(Loader, APartHasItsIndicesInTheWholeSet) {
+  const Numbers numbers(11, {4});
+  LoadOptions options;
+  options.batch_size = 3;
+  options.part = 1;
+  options.parts = 2;
+  options.skip_broken = true;
+  Loader loader(numbers, options);
+  EXPECT_EQ(loader.size(), 5);
+  EXPECT_EQ(indices_of(loader), (std::vector<std::int64_t>{3, 5, 9, 10}));
+}
+
 TEST(LoadingOrder, IsDecidedByTheSeedAlone) {
   LoadOptions options;
   options.shuffle = true;

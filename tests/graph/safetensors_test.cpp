@@ -2,8 +2,11 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "quench/error.h"
 #include "quench/safetensors.h"
+#include "support/expect_error.h"
 #include "zoo/torch_bytes.h"
 
 namespace quench {
@@ -24,6 +27,20 @@ void expect_error(const std::string& bytes, const std::string& part) {
 }
 
 const std::string kTwoFloats(8, '\0');
+
+TEST(Safetensors, BytesAreThoseOfTheFile) {
+  const TensorMap tensors = {{"a", at::arange(6).view({2, 3})}, {"nothing", at::empty({0})}};
+  const TempFile file("", "w.safetensors");
+  write_safetensors(file.path(), tensors, {{"format", "pt"}});
+  std::ifstream in(file.path(), std::ios::binary);
+  const std::string bytes = safetensors_bytes(tensors, {{"format", "pt"}});
+  EXPECT_EQ(bytes, std::string(std::istreambuf_iterator<char>(in), {}));
+  const TensorMap back = tensors_of_bytes(bytes);
+  ASSERT_EQ(back.size(), 2U);
+  EXPECT_TRUE(back.at("a").equal(tensors.at("a")));
+  EXPECT_EQ(back.at("nothing").numel(), 0);
+  EXPECT_ERROR(tensors_of_bytes(bytes.substr(0, bytes.size() - 1)), "the header describes 48 bytes");
+}
 
 TEST(Safetensors, GivesBackEveryTypeThatItKnows) {
   const at::Tensor values = at::arange(6).view({2, 3});

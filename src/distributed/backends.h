@@ -1,0 +1,20 @@
+// What carries tensors between processes: c10d's backends, made for a group.
+#pragma once
+
+#include <memory>
+
+#include "quench/distributed.h"
+
+namespace c10d {
+class Backend;
+class Store;
+}  // namespace c10d
+
+namespace quench {
+
+// Connects to all others.
+std::shared_ptr<c10d::Backend> gloo_backend(c10d::Store& store, const ProcessPlace& place);
+// Null where this build has no NCCL.
+std::shared_ptr<c10d::Backend> nccl_backend(c10d::Store& store, const ProcessPlace& place);
+
+}  // namespace quench

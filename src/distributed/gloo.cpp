@@ -1,0 +1,38 @@
+#include <ATen/ATen.h>
+
+#define USE_C10D_GLOO
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "distributed/backends.h"
+
+namespace quench {
+namespace {
+
+using c10d::ProcessGroupGloo;
+
+// As good as never: one process may work alone for hours, and who is dead the watchdog finds out.
+constexpr std::chrono::hours kPatience{24 * 7};
+
+bool is_this_machine(const std::string& address) {
+  return address == "localhost" || address == "::1" || address.rfind("127.", 0) == 0;
+}
+
+}  // namespace
+
+std::shared_ptr<c10d::Backend> gloo_backend(c10d::Store& store, const ProcessPlace& place) {
+  const auto shared = c10::intrusive_ptr<c10d::Store>::reclaim_copy(&store);
+  const auto options = ProcessGroupGloo::Options::create(kPatience);
+  const char* interface = std::getenv("GLOO_SOCKET_IFNAME");  // as PyTorch reads it
+  options->devices.push_back(interface                        ? ProcessGroupGloo::createDeviceForInterface(interface)
+                             : is_this_machine(place.address) ? ProcessGroupGloo::createDeviceForHostname(place.address)
+                                                              : ProcessGroupGloo::createDefaultDevice());
+  const auto backend = c10::make_intrusive<ProcessGroupGloo>(c10::make_intrusive<c10d::PrefixStore>("gloo", shared),
+                                                             place.rank, place.size, options);
+  return {backend.get(), [backend](c10d::Backend*) {}};
+}
+
+}  // namespace quench

@@ -1,0 +1,39 @@
+#include "distributed/signs_of_life.h"
+
+#include "quench/error.h"
+
+namespace quench {
+
+SignsOfLife::SignsOfLife(int rank, int size, int patience)
+    : rank_(rank),
+      patience_(patience),
+      words_(static_cast<std::size_t>(size)),
+      silent_(static_cast<std::size_t>(size), 0) {}
+
+std::string SignsOfLife::verdict(const std::vector<std::string>& words) {
+  const int size = static_cast<int>(words_.size());
+  std::string found;
+  for (int rank = 0; rank < size; ++rank) {
+    const auto at = static_cast<std::size_t>(rank);
+    silent_[at] = words[at] == words_[at] ? silent_[at] + 1 : 0;
+    words_[at] = words[at];
+    if (rank == rank_ || words[at] == kLeftDone || !found.empty()) continue;
+    if (words[at] == kLeftFailed)
+      found = name_of_process(rank, size) + " has failed (its own message says why)";
+    else if (silent_[at] >= patience_)
+      found = concat(name_of_process(rank, size), " has stopped (no sign of life for ", patience_, " s)");
+  }
+  return found;
+}
+
+bool SignsOfLife::others_left() const {
+  for (std::size_t at = 0; at < words_.size(); ++at) {
+    const bool left = words_[at] == kLeftDone || words_[at] == kLeftFailed || silent_[at] >= patience_;
+    if (static_cast<int>(at) != rank_ && !left) return false;
+  }
+  return true;
+}
+
+std::string name_of_process(int rank, int size) { return concat("process ", rank, " of ", size); }
+
+}  // namespace quench

@@ -1,0 +1,99 @@
+// The program in several processes: the first one prints and writes what one alone would, the others say nothing.
+#include <gtest/gtest.h>
+
+#include "cli/demo.h"
+#include "cli/program.h"
+#include "support/together.h"
+
+namespace quench {
+namespace {
+
+std::vector<std::string> command(std::vector<std::string> arguments, const std::vector<std::string>& more = {}) {
+  arguments.insert(arguments.begin(), program_path());
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+void expect_silent_success(StartedTogether& processes, std::size_t count) {
+  EXPECT_TRUE(processes.end_within(120));
+  for (std::size_t rank = 0; rank < count; ++rank) {
+    EXPECT_EQ(processes.code(rank), 0) << processes.error(rank);
+    if (rank > 0) EXPECT_EQ(processes.output(rank) + processes.error(rank), "");
+  }
+}
+
+TEST(Distributed, TwoQuantizeAsOneDoes) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> arguments = {
+      "quantize", demo_model(),        "--platform", "onnxruntime", "--calib", demo_data(0, 40),
+      "--eval",   demo_data(200, 100), "--threads",  "1",           "-o"};
+  std::vector<std::string> alone = arguments;
+  alone.push_back(folder.path("alone"));
+  const Outcome one = quench_run(alone);
+  ASSERT_EQ(one.code, 0) << one.err;
+  StartedTogether two(2, command(arguments, {folder.path("together")}), true);
+  expect_silent_success(two, 2);
+  EXPECT_NE(two.output(0).find("quantized   top-1"), std::string::npos) << two.output(0);
+  for (const char* file : {"fashion_cnn.quench.onnx", "plan.yaml", "deploy/fashion_cnn_qdq.onnx"})
+    EXPECT_TRUE(read_text(folder.path(std::string("together/") + file)) ==
+                read_text(folder.path(std::string("alone/") + file)))
+        << file;
+  const auto record = [&](const char* name) {
+    return nlohmann::json::parse(read_text(folder.path(std::string(name) + "/record.json")));
+  };
+  EXPECT_EQ(record("together").at("calibration").at("images"), 40);
+  for (const char* part : {"float", "quantized"})
+    EXPECT_EQ(record("together").at(part).at("correct"), record("alone").at(part).at("correct"));
+}
+
+TEST(Distributed, ThreeEvaluateAsOneDoes) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> arguments = {"eval",      demo_model(), "--data", demo_data(0, 150),
+                                              "--threads", "1",          "--json", "--predictions"};
+  std::vector<std::string> alone = arguments;
+  alone.push_back(folder.path("alone.json"));
+  const Outcome one = quench_run(alone);
+  ASSERT_EQ(one.code, 0) << one.err;
+  StartedTogether three(3, command(arguments, {folder.path("together.json")}), true);
+  expect_silent_success(three, 3);
+  EXPECT_EQ(nlohmann::json::parse(three.output(0)).at("correct"), one.json().at("correct"));
+  EXPECT_EQ(nlohmann::json::parse(three.output(0)).at("images"), 150);
+  EXPECT_EQ(read_text(folder.path("together.json")), read_text(folder.path("alone.json")));
+}
+
+TEST(Distributed, AnErrorOfOneStopsTheOthers) {
+  StartedTogether two(2, command({"eval", "no_such_model.onnx", "--data", demo_data(0, 8)}), true);
+  EXPECT_TRUE(two.end_within(30));
+  for (const std::size_t rank : {0, 1}) {
+    EXPECT_EQ(two.code(rank), 1);
+    EXPECT_EQ(two.output(rank), "");
+  }
+  EXPECT_NE(two.error(0).find("no_such_model.onnx"), std::string::npos) << two.error(0);
+}
+
+TEST(Distributed, LearnedRoundingIsForOneProcess) {
+  const TemporaryFolder folder;
+  StartedTogether two(2, command({"quantize", demo_model(), "--platform", "academic", "--bits", "w4a4", "--method",
+                                  "adaround", "--calib", demo_data(0, 8), "-o", folder.path("out")}));
+  EXPECT_TRUE(two.end_within(30));
+  EXPECT_EQ(two.code(0), 1);
+  EXPECT_NE(two.error(0).find("the method 'adaround' learns in one process"), std::string::npos) << two.error(0);
+}
+
+TEST(Distributed, OtherCommandsAreTheFirstOnes) {
+  StartedTogether two(2, command({"list", "observers"}), true);
+  expect_silent_success(two, 2);
+  EXPECT_NE(two.output(0).find("min_max"), std::string::npos);
+}
+
+TEST(Distributed, HalfSetVariablesMatterToThoseThatReadThem) {
+  ::setenv("RANK", "1", 1);
+  const Outcome list = quench_run({"list", "observers"});
+  const Outcome eval = quench_run({"eval", demo_model(), "--data", demo_data(0, 8)});
+  ::unsetenv("RANK");
+  EXPECT_EQ(list.code, 0) << list.err;
+  expect_refused(eval, "RANK is set, but WORLD_SIZE is not");
+}
+
+}  // namespace
+}  // namespace quench
