@@ -1,7 +1,8 @@
 // One step of quantization-aware training (forward, cross-entropy, backward, SGD with momentum) of ResNet-18 on
-// 3x224x224 images over a float step of the same module in LibTorch. All take turns in this process; medians.
+// 224x224 images over a float step of the same module in LibTorch. All take turns in this process; medians.
 // The second ratio is that of the CPU time, which other programs on the machine disturb less (with --threads 1).
-//   bench_qat_step [--rounds 7] [--batch 16] [--threads N] [--device cpu] [--bf16] [--only PART_OF_A_NAME]
+//   bench_qat_step [--rounds 7] [--batch 16] [--size 224] [--threads N] [--device cpu] [--bf16] [--only PART_OF_A_NAME]
+// --batch 2 --size 32 shows what a step costs beside its arithmetic.
 // --bf16: the forward passes under LibTorch's autocast; the first line stays the float32 step.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -28,7 +29,7 @@ namespace {
 
 struct Arguments {
   int rounds = 7;
-  std::int64_t batch = 16;
+  std::int64_t batch = 16, size = 224;
   std::string device = "cpu", only;
   bool bf16 = false;
 };
@@ -131,7 +132,7 @@ Training graph_training(const std::string& name, const std::shared_ptr<ZooNet>& 
 }
 
 Graph float_graph(const std::shared_ptr<ZooNet>& net) {
-  return from_module(*net, {at::zeros({2, 3, 224, 224}, at::Device(arguments.device))});
+  return from_module(*net, {at::zeros({2, 3, arguments.size, arguments.size}, at::Device(arguments.device))});
 }
 
 Training float_graph_training() {
@@ -158,7 +159,7 @@ Training quantized_training(const std::string& platform, const std::string& fake
   QuantizedModel model =
       prepare(float_graph(net), config_of(platform, fake_quant), {.norm = NormMode::kLive, .plan = {}});
   enable_calibration(model);
-  forward(model, {RtValue(images.slice(0, 0, 4).cpu())});
+  forward(model, {RtValue(images.slice(0, 0, std::min<std::int64_t>(arguments.batch, 4)).cpu())});
   enable_quantization(model);
   run_passes(model.graph, training_passes());
   return graph_training(platform + " " + fake_quant, net, std::move(model.graph));
@@ -195,6 +196,8 @@ void parse(int argc, char** argv) {
       arguments.rounds = std::stoi(value);
     else if (option == "--batch")
       arguments.batch = std::stoll(value);
+    else if (option == "--size")
+      arguments.size = std::stoll(value);
     else if (option == "--threads")
       set_threads(std::stoi(value));
     else if (option == "--device")
@@ -202,13 +205,15 @@ void parse(int argc, char** argv) {
     else if (option == "--only")
       arguments.only = value;
     else
-      fail("unknown option '", option, "'; known: --rounds, --batch, --threads, --device, --bf16, --only");
+      fail("unknown option '", option, "'; known: --rounds, --batch, --size, --threads, --device, --bf16, --only");
   }
 }
 
 void measure() {
   const c10::Device device(arguments.device);
-  images = at::randn({arguments.batch, 3, 224, 224}).contiguous(at::MemoryFormat::ChannelsLast).to(device);
+  images = at::randn({arguments.batch, 3, arguments.size, arguments.size})
+               .contiguous(at::MemoryFormat::ChannelsLast)
+               .to(device);
   labels = at::randint(1000, {arguments.batch}).to(device);
   std::vector<Training> all = trainings();
   for (int round = -1; round < arguments.rounds; ++round)  // the first is for warming up

@@ -84,8 +84,11 @@ std::vector<RtValue> power(const Node& node, const Inputs& in, ExecContext&) {
   // A constant single exponent lets LibTorch use a square or a root.
   const Value* source = node.input(1);
   const bool fixed = source && source->is_constant() && exponent.numel() == 1 && exponent.dim() <= base.dim();
-  if (base.is_floating_point() && fixed && !exponent.requires_grad())
-    return {narrow(at::pow(base, exponent.reshape({}).item()), type)};
+  if (base.is_floating_point() && fixed && !exponent.requires_grad()) {
+    // Of the constant itself: reading a copy on a GPU would wait for all that it still has to do.
+    const at::Tensor number = exponent.is_cpu() ? exponent : widen(source->tensor());
+    return {narrow(at::pow(base, number.reshape({}).item()), type)};
+  }
   if (base.is_floating_point()) {
     exponent = exponent.to(base.scalar_type());
   } else if (exponent.is_floating_point()) {

@@ -23,7 +23,8 @@ ChannelPlace place_of(const Node& node) {
 }
 
 at::Tensor guarded(const at::Tensor& k) {
-  const at::Tensor least = at::where(k.detach() < 0, -kLeastNormFactor, kLeastNormFactor).to(k.scalar_type());
+  // -2 e or 0, plus e: choosing between two numbers would copy them to a GPU and wait for it.
+  const at::Tensor least = (k.detach() < 0).to(k.scalar_type()).mul_(-2 * kLeastNormFactor).add_(kLeastNormFactor);
   return at::where(k.detach().abs() < kLeastNormFactor, least, k);
 }
 

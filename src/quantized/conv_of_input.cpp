@@ -27,6 +27,15 @@ FakeQuantSpec spec_in_front_of(const Node& node) {
   return fake_quant_of(*quantizer)->spec();
 }
 
+// sum(a * b) without their product in memory; of the same layout, as results of convolutions are.
+at::Tensor sum_of_products(const at::Tensor& a, const at::Tensor& b) {
+  const at::MemoryFormat format = a.suggest_memory_format();
+  const std::vector<std::int64_t> sizes = {a.size(0), a.numel() / a.size(0)}, strides = {sizes[1], 1};
+  const at::Tensor rows = a.contiguous(format).as_strided(sizes, strides),
+                   others = b.contiguous(format).as_strided(sizes, strides);
+  return at::bmm(rows.unsqueeze(1), others.unsqueeze(2)).sum(at::kFloat);
+}
+
 // y unchanged, with a gradient for the scale. saved: x, scale, zero point, weight.
 at::Tensor with_scale_gradient(const at::Tensor& y, const ConvForm& form, const FakeQuantSpec& spec, const Inputs& in) {
   const at::Tensor &x = in[kX].tensor(), &scale = in[kScale].tensor();
@@ -39,7 +48,7 @@ at::Tensor with_scale_gradient(const at::Tensor& y, const ConvForm& form, const 
                          lsq_slopes(saved[0].to(at::kFloat), {saved[1], saved[2], spec.scheme, spec.by}, spec.options);
                      const at::Tensor by_scale =
                          convolve(form, slopes.to(dy.scalar_type()), saved[3].to(dy.scalar_type()), std::nullopt);
-                     return {dy, (dy * by_scale).sum(at::kFloat).reshape(saved[1].sizes())};
+                     return {dy, sum_of_products(dy, by_scale).reshape(saved[1].sizes())};
                    },
                    .save = [&](const Tensors&, const at::Tensor&) -> Tensors { return {x, used, zero, weight}; }});
 }
