@@ -22,7 +22,6 @@ QuantizedModel prepare_eager(const EagerModel& model, NormMode norm, bool shares
   return prepare(fused, config, {norm, std::nullopt});
 }
 
-
 std::vector<ModuleInfo> EagerModel::modules() const {
   std::vector<ModuleInfo> list;
   for (const auto& item : module_->named_modules()) {

@@ -5,6 +5,7 @@
 #include "quench/error.h"
 #include "quench/evaluate.h"
 #include "quench/op.h"
+#include "quench/open_model.h"
 #include "quench/pass.h"
 
 namespace quench {
@@ -45,14 +46,14 @@ void add_input_shape_option(CLI::App& command, ImportOptions& options) {
 }
 
 Graph load_model(const std::string& path, const ImportOptions& options) {
-  Graph graph = import_model(path, options);
+  Graph graph = open_model(path, options);
   clean_up(graph, path);
   return graph;
 }
 
 LoadedModel load_model_to_look_at(const std::string& path, bool raw, ImportOptions options) {
   options.allow_unsupported = true;
-  LoadedModel loaded{import_model(path, options), {}, false};
+  LoadedModel loaded{open_model(path, options), {}, false};
   count_unsupported(loaded.graph, loaded.unsupported);
   if (raw || !loaded.unsupported.empty()) return loaded;
   clean_up(loaded.graph, path);

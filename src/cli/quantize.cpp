@@ -18,6 +18,7 @@
 #include "quench/deploy.h"
 #include "quench/error.h"
 #include "quench/export.h"
+#include "quench/open_model.h"
 #include "quench/quantize.h"
 #include "report/deploy_text.h"
 #include "report/file_hash.h"
@@ -53,7 +54,8 @@ JobDatasets open_datasets(const QuantizeJob& job, const Graph& graph) {
 }
 
 std::vector<FileHash> hash_files(const JobConfig& config) {
-  std::vector<FileHash> files = {hash_file(config.model)};
+  std::vector<FileHash> files;
+  if (const std::string file = file_of_model(config.model); !file.empty()) files.push_back(hash_file(file));
   for (const auto& spec : {config.data.calib, config.data.eval, config.data.train, config.data.val}) {
     if (!spec) continue;
     for (FileHash& file : hash_data(*spec)) files.push_back(std::move(file));

@@ -13,6 +13,7 @@
 #include "quantize/stages.h"
 #include "quench/deploy.h"
 #include "quench/error.h"
+#include "quench/open_model.h"
 #include "quench/platform.h"
 #include "quench/ptq_method.h"
 
@@ -178,7 +179,8 @@ void check(const QuantizeJob& job) {
 }  // namespace
 
 void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
-  command.add_option("model", arguments.model, "the float model file (.onnx, .pt2, .pt); or 'model' of the config");
+  command.add_option("model", arguments.model,
+                     "the float model: a file (.onnx, .pt2, .pt) or zoo:NAME?weights=FILE; a config; or 'model' of it");
   add_quant_options(command, arguments.quant);
   add_input_shape_option(command, arguments.import);
   command.add_option("--calib", arguments.calib, "data to calibrate on (docs/data.md); one image is enough")
@@ -295,7 +297,7 @@ QuantizeJob job_of(const QuantizeArguments& arguments) {
   job.batch = job.config.calibration.batch;
   job.profile_images = arguments.profile_images;
   job.workers = job.config.calibration.workers;
-  job.name = fs::path(job.config.model).stem().string();
+  job.name = name_of_model(job.config.model);
   unused_keys(job.config);  // throws for what cannot be left out; quantize() notes the rest
   check(job);
   return job;

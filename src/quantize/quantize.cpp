@@ -14,6 +14,7 @@
 #include "quench/error.h"
 #include "quench/import.h"
 #include "quench/op.h"
+#include "quench/open_model.h"
 #include "quench/pass.h"
 #include "quench/platform.h"
 #include "quench/prepare.h"
@@ -376,17 +377,17 @@ Quantized quantize(const std::string& file, const QuantizeData& data, const JobC
                    const QuantizeOptions& options) {
   ImportOptions reading;
   for (const std::string& shape : config.input_shapes) reading.inputs.push_back(parse_input_shape(shape));
-  return quantize(import_model(file, reading), data, config, options);
+  return quantize(open_model(file, reading), data, config, options);
 }
 
 Quantized quantize(const std::string& file, const QuantizeData& data, const QuantConfig& config,
                    const QuantizeOptions& options) {
-  return quantize(import_model(file), data, job_of(config), options);
+  return quantize(open_model(file), data, job_of(config), options);
 }
 
 Quantized quantize(const std::string& file, const std::string& calib, const QuantConfig& config,
                    const QuantizeOptions& options) {
-  const Graph graph = import_model(file);
+  const Graph graph = open_model(file);
   return quantize(graph, *open_dataset(calib, graph), config, options);
 }
 

@@ -8,8 +8,8 @@
 #include "report/profile_text.h"
 #include "report/quantize_record.h"
 #include "report/reconstruct_text.h"
-#include "report/train_text.h"
 #include "report/table.h"
+#include "report/train_text.h"
 
 namespace quench {
 namespace {

@@ -1,0 +1,130 @@
+// quench train, as a user runs it.
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <thread>
+
+#include "cli/demo.h"
+#include "cli/program.h"
+#include "core/philox.h"
+#include "verify/deployed_demo.h"
+
+namespace quench {
+namespace {
+
+std::vector<std::string> job(const std::string& out, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments = {"train",
+                                        demo_model(),
+                                        "--platform",
+                                        "onnxruntime",
+                                        "--train",
+                                        demo_data(0, 160),
+                                        "--val",
+                                        demo_data(160, 40),
+                                        "--epochs",
+                                        "3",
+                                        "--train-batch",
+                                        "16",
+                                        "--set",
+                                        "train.optimizer.lr=0.01",
+                                        "--profile",
+                                        "0",
+                                        "--set",
+                                        "train.checkpoint_every=3",
+                                        "-o",
+                                        out,
+                                        "--threads",
+                                        "1"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+std::string model_in(const TemporaryFolder& folder, const std::string& out) {
+  return read_text(folder.path(out + "/fashion_cnn.quench.onnx"));
+}
+
+TEST(TrainCommand, TrainsDeploysAndSaysWhatItDid) {
+  const TemporaryFolder folder;
+  const Outcome outcome = quench_run(job(folder.path("out"), {"--eval", demo_data(200, 100)}));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("epoch 3 of 3: loss "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.out.find("trained     30 steps, 3 epochs, in "), std::string::npos) << outcome.out;
+  const nlohmann::json record = nlohmann::json::parse(read_text(folder.path("out/record.json")));
+  EXPECT_EQ(record.at("training").at("steps"), 30);
+  EXPECT_EQ(record.at("training").at("epochs").size(), 3U);
+  EXPECT_GT(record.at("quantized").at("correct"), 80);
+  EXPECT_NE(read_text(folder.path("out/report.txt")).find("Training"), std::string::npos);
+  for (const char* file : {"checkpoint.safetensors", "best.safetensors", "steps.csv", "log.jsonl"})
+    EXPECT_TRUE(std::filesystem::exists(folder.path(std::string("out/training/") + file))) << file;
+  EXPECT_TRUE(std::filesystem::exists(folder.path("out/deploy/fashion_cnn_qdq.onnx")));
+}
+
+// The deployed file holds the very codes that were trained, and ONNX Runtime computes with them.
+TEST(TrainCommand, TheTrainedCodesAreDeployed) {
+  std::string why;
+  if (runtime_python("onnxruntime", why).empty()) GTEST_SKIP() << why;
+  const TemporaryFolder folder;
+  const Outcome made = quench_run(job(folder.path("out")));
+  ASSERT_EQ(made.code, 0) << made.err;
+  const Outcome outcome = quench_run({"verify", folder.path("out/deploy"), "--runtime", "onnxruntime", "--data",
+                                      demo_data(300, 32), "--layers", "--json"});
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+}
+
+TEST(TrainCommand, TakesAConfigAndItsAlias) {
+  const TemporaryFolder folder;
+  const std::string config = folder.path("job.yaml");
+  std::ofstream(config) << "version: 1\nmodel: " << demo_model() << "\nplatform: academic\n"
+                        << "defaults: {weight: {bits: 2}, activation: {bits: 4}}\n"
+                        << "data: {train: \"" << demo_data(0, 96) << "\"}\n"
+                        << "train: {epochs: 1, batch: 32, distill: {weight: 0.5}, ema: 0.9, label_smoothing: 0.1, "
+                           "clip_norm: 1, freeze_bn_begin: 1, optimizer: {name: adamw, lr: 0.001}, "
+                           "schedule: {name: step, warmup_epochs: 0.5}, augment: {flip: true, crop: 2}}\n";
+  const Outcome outcome = quench_run({"qat", config, "-o", folder.path("out"), "--json", "--profile", "0"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.json().at("training").at("steps"), 3);
+}
+
+TEST(TrainCommand, BadInputIsRefused) {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::vector<std::string>& more, const std::string& part) {
+    expect_refused(quench_run(job(folder.path("out"), more)), part);
+    EXPECT_FALSE(std::filesystem::exists(folder.path("out/fashion_cnn.quench.onnx"))) << part;
+  };
+  refused({"--set", "train.loop=lern"}, "did you mean 'learn'");
+  refused({"--set", "train.optimizer.name=rmsprop"}, "unknown optimizer 'rmsprop'");
+  refused({"--lr", "0"}, "lr is 0; it must be above 0");
+  refused({"--set", "train.epoch=3"}, "epochs");
+  refused({"--method", "qdrop"}, "either trains or reconstructs");
+  refused({"--equalize"}, "training does their work");
+  refused({"--lr", "1e30"}, "try a lower learning rate");
+  expect_refused(quench_run({"train", demo_model(), "--platform", "onnxruntime", "-o", folder.path("out")}),
+                 "no data to train on: give --train SPEC");
+  std::ofstream(folder.path("t.yaml")) << "train: {epochs: 1}\n";
+  expect_refused(quench_run({"quantize", demo_model(), "--platform", "onnxruntime", "--config", folder.path("t.yaml"),
+                             "--calib", demo_data(0, 4), "-o", folder.path("out")}),
+                 "use 'quench train'");
+}
+
+// Killed at random moments, it ends in the bits of an unbroken run.
+TEST(TrainCommand, ResumesAfterAKill) {
+  const TemporaryFolder folder;
+  const Outcome whole = quench_run(job(folder.path("whole")));
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  for (std::uint64_t kill = 0; kill < 8; ++kill) {
+    const TemporaryFolder outputs;
+    const pid_t child = start_program(job(folder.path("broken"), {"--resume", "--force"}), outputs);
+    const double share = static_cast<double>(random_bits(5, kill) >> 11) / static_cast<double>(1ULL << 53);
+    std::this_thread::sleep_for(std::chrono::duration<double>(share * whole.seconds));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (WIFEXITED(status)) std::filesystem::remove_all(folder.path("broken"));  // it was done already: once more
+  }
+  const Outcome last = quench_run(job(folder.path("broken"), {"--resume", "--force"}));
+  ASSERT_EQ(last.code, 0) << last.err;
+  EXPECT_EQ(model_in(folder, "broken"), model_in(folder, "whole"));
+}
+
+}  // namespace
+}  // namespace quench
