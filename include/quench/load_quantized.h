@@ -11,9 +11,9 @@
 namespace quench {
 
 // `model` is the module as it was before conversion, in eval mode, with the qconfig of the file's backend and fused as
-// it was there, and 8 bits for activations (a converted network uses all codes, whatever reduce_range made of its scales); its
-// own weights do not matter. Throws for a layer without a weight or a scale in the file, for schemes
-// that differ, and for what the file has beyond that, naming it.
+// it was there, and 8 bits for activations (a converted network uses all codes, whatever reduce_range made of its
+// scales); its own weights do not matter. Throws for a layer without a weight or a scale in the file, for schemes that
+// differ, and for what the file has beyond that, naming it.
 QuantizedModel load_quantized_state(const EagerModel& model, const QuantizedState& state);
 
 // torchvision.models.quantization.NAME(quantize=True): the quantizable form of a zoo model, fused, with the scales and
