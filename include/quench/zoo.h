@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,6 +39,15 @@ using ZooRegistry = Registry<ZooEntry>;
 // A fresh model in training mode. Throws for an unknown name, with the known ones. LibTorch's global
 // random generator is left as it was.
 std::shared_ptr<ZooNet> make_zoo_model(const std::string& name, const ZooOptions& options = {});
+
+// torchvision.models.quantization.NAME(quantize=False): the quantizable form with ReLU for ReLU6, and the weights of a
+// state dict ("": fresh ones). With quantize=True it is make_quantized_model (quench/load_quantized.h).
+std::shared_ptr<ZooNet> make_quantizable_model(const std::string& name, const std::string& weights = "",
+                                               ZooOptions options = {});
+
+// The zoo's name of a network that configs of OpenMMLab describe: ("mmcls.ResNet", {{"depth", "18"}}) is "resnet18". A
+// name of the zoo is itself. Throws for what the zoo does not have.
+std::string zoo_name_of(const std::string& type, const std::map<std::string, std::string>& options = {});
 
 at::Tensor zoo_forward(ZooNet& net, const at::Tensor& images);  // logits
 void set_training(ZooNet& net, bool training);                  // BatchNorm and Dropout: train or evaluate

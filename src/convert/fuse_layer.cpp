@@ -116,9 +116,11 @@ class Fusion {
     if (bias.numel() != channels || (bias.dim() > 0 && bias.size(-1) != channels)) return "its bias is not a vector";
     bias = bias.reshape({channels}).contiguous();
     if (known != int32_biases_.end()) return void(bias_codes_ = bias), "";
+    const bool as_torch = arithmetic_.rule == Requantize::kQnnpack;
     try {
       const std::vector<std::int32_t> codes =
-          quantize_bias(floats_of(bias), operands_[0]->type.params.scale[0], operands_[1]->type.params.scale);
+          quantize_bias(floats_of(bias), operands_[0]->type.params.scale[0], operands_[1]->type.params.scale,
+                        as_torch ? QuantizeBy::kReciprocal : QuantizeBy::kDivision);
       bias_codes_ = at::tensor(at::ArrayRef<std::int32_t>(codes));
     } catch (const Error& error) {
       return error.message();

@@ -41,12 +41,15 @@ std::int64_t largest_magnitude(const QType& type) {
 }  // namespace
 
 std::vector<std::int32_t> quantize_bias(const std::vector<float>& bias, float x_scale,
-                                        const std::vector<float>& weight_scale) {
+                                        const std::vector<float>& weight_scale, QuantizeBy by) {
   check_channels(bias.size(), weight_scale.size());
   std::vector<std::int32_t> codes;
   for (std::size_t c = 0; c < bias.size(); ++c) {
     QUENCH_CHECK(std::isfinite(bias[c]), "the bias of channel ", c, " is ", bias[c], ": it must be finite");
-    const double code = std::rint(bias_steps(bias[c], x_scale, weight_scale[c % weight_scale.size()]));
+    const float w_scale = weight_scale[c % weight_scale.size()];
+    const double steps = by == QuantizeBy::kReciprocal ? static_cast<double>(bias[c] * (1.0F / (x_scale * w_scale)))
+                                                       : bias_steps(bias[c], x_scale, w_scale);
+    const double code = std::rint(steps);
     QUENCH_CHECK(std::fabs(code) <= std::numeric_limits<std::int32_t>::max(), "the bias ", bias[c], " of channel ", c,
                  " is ", code, " steps and does not fit int32: raise the scale of its weights");
     codes.push_back(static_cast<std::int32_t>(code));

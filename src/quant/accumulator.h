@@ -7,9 +7,10 @@ namespace quench {
 
 // b_q = round(b / (s_x * s_w)), per output channel; the step is the float32 product, as files hold it. s_w has
 // an entry per channel, or one, or as many as a group has (a ConvTranspose in groups: entry c modulo their number
-// belongs to channel c). Throws if a code does not fit int32.
+// belongs to channel c). By the reciprocal it is a product in float32, as in torch. Throws if a code does not fit
+// int32.
 std::vector<std::int32_t> quantize_bias(const std::vector<float>& bias, float x_scale,
-                                        const std::vector<float>& weight_scale);
+                                        const std::vector<float>& weight_scale, QuantizeBy by = QuantizeBy::kDivision);
 
 // The greatest |b| / (s_x * s_w): it leaves half of int32 to the products.
 constexpr double kLargestBias = 1073741824.0;  // 2^30

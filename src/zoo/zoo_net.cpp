@@ -1,6 +1,7 @@
 // Makes a zoo model by name, with weights that depend only on the seed.
 #include "quench/zoo_net.h"
 
+#include "quench/state_dict.h"
 #include "zoo/seeded_generator.h"
 
 namespace quench {
@@ -18,6 +19,15 @@ std::shared_ptr<ZooNet> make_zoo_model(const std::string& name, const ZooOptions
   if (filled.in_channels == 0) filled.in_channels = entry.in_channels;
   const SeededGenerator seeded(filled.seed);  // modules draw their first weights from the global generator
   return entry.make(filled);
+}
+
+std::shared_ptr<ZooNet> make_quantizable_model(const std::string& name, const std::string& weights,
+                                               ZooOptions options) {
+  options.quantizable = true;
+  std::shared_ptr<ZooNet> net = make_zoo_model(name, options);
+  replace_relu6(*net);
+  if (!weights.empty()) load_state(*net, read_state_dict(weights));
+  return net;
 }
 
 at::Tensor zoo_forward(ZooNet& net, const at::Tensor& images) { return net.forward(images); }

@@ -64,15 +64,19 @@ Layer layer(bool has_bias, const char* x_scheme, const char* w_scheme, std::vect
   return made;
 }
 
-at::Tensor int32_bias(const Layer& made) {
+at::Tensor int32_bias(const Layer& made, QuantizeBy by) {
   if (!made.bias.defined()) return {};
   const std::vector<float> bias(made.bias.const_data_ptr<float>(),
                                 made.bias.const_data_ptr<float>() + made.bias.numel());
   return at::tensor(
-      at::ArrayRef<std::int32_t>(quantize_bias(bias, made.x_type.params.scale[0], made.w_type.params.scale)));
+      at::ArrayRef<std::int32_t>(quantize_bias(bias, made.x_type.params.scale[0], made.w_type.params.scale, by)));
 }
 
 c10::IValue optional_bias(const Layer& made) { return made.bias.defined() ? c10::IValue(made.bias) : c10::IValue(); }
+
+QuantizeBy division_of(Requantize rule) {
+  return rule == Requantize::kQnnpack ? QuantizeBy::kReciprocal : QuantizeBy::kDivision;
+}
 
 Count conv(const Layer& made, Requantize rule) {
   const c10::List<std::int64_t> ones({1, 1});
@@ -81,8 +85,9 @@ Count conv(const Layer& made, Requantize rule) {
   const c10::IValue y = call("quantized::conv2d", "new",
                              {as_quantized(made.x, made.x_type), packed,
                               static_cast<double>(made.y_type.params.scale[0]), made.y_type.params.zero_point[0]});
-  const at::Tensor ours = integer_conv({made.x, made.x_type}, {made.w, made.w_type}, int32_bias(made),
-                                       {{1, 1}, {1, 1, 1, 1}, {}}, 1, {made.y_type, {rule}, {}});
+  const at::Tensor ours =
+      integer_conv({made.x, made.x_type}, {made.w, made.w_type}, int32_bias(made, division_of(rule)),
+                   {{1, 1}, {1, 1, 1, 1}, {}}, 1, {made.y_type, {rule}, {}});
   return compare(ours, y.toTensor().int_repr());
 }
 
@@ -92,8 +97,8 @@ Count linear(const Layer& made, Requantize rule) {
   const c10::IValue y = call("quantized::linear", "",
                              {as_quantized(made.x, made.x_type), packed,
                               static_cast<double>(made.y_type.params.scale[0]), made.y_type.params.zero_point[0]});
-  const at::Tensor ours = integer_gemm({made.x, made.x_type}, {made.w, made.w_type}, int32_bias(made), {false, true},
-                                       {made.y_type, {rule}, {}});
+  const at::Tensor ours = integer_gemm({made.x, made.x_type}, {made.w, made.w_type},
+                                       int32_bias(made, division_of(rule)), {false, true}, {made.y_type, {rule}, {}});
   return compare(ours, y.toTensor().int_repr());
 }
 
@@ -162,6 +167,28 @@ TEST(TorchEngines, QnnpackMultipliesByTheReciprocalOfTheScale) {
     EXPECT_GT(linear(made, Requantize::kMlas).different, 0) << "at scale " << scale;
   }
   EXPECT_EQ(found, 5);
+}
+
+// Without products, and with y in steps of the accumulator, what comes out are the codes of the biases. Those that lie
+// between two codes by a hair tell a product with the reciprocal from a division.
+TEST(TorchEngines, QnnpackQuantizesBiasesByTheReciprocal) {
+  if (!use_engine(at::QEngine::QNNPACK)) GTEST_SKIP() << "LibTorch has no QNNPACK here";
+  Layer made = layer(false, kBytes, "int8 symmetric tensor", {1, 1}, {1, 1});
+  made.x.fill_(made.x_type.params.zero_point[0]);
+  const float step = made.x_type.params.scale[0] * made.w_type.params.scale[0];
+  made.y_type.params.scale[0] = step;
+  int found = 0;
+  for (int i = -30; i < 200; ++i) {
+    const float bias = (static_cast<float>(i) + 0.5F) * step;
+    for (const float near : {std::nextafter(bias, -1.0F), bias, std::nextafter(bias, 1.0F)}) {
+      if (std::rint(near * (1.0F / step)) == std::rint(static_cast<double>(near) / step)) continue;
+      ++found;
+      made.bias = at::full({1}, near);
+      expect_equal(linear(made, Requantize::kQnnpack), "Gemm");
+      EXPECT_EQ(linear(made, Requantize::kMlas).different, 1) << near;
+    }
+  }
+  EXPECT_GT(found, 0);
 }
 
 TEST(TorchEngines, Onednn) {

@@ -10,6 +10,7 @@
 #include "quench/torch.h"
 #include "quench/zoo_net.h"
 #include "support/expect_error.h"
+#include "zoo/torch_bytes.h"
 
 namespace quench {
 namespace {
@@ -133,6 +134,20 @@ TEST(Quantizable, ReplaceRelu6LeavesReLU) {
   for (const auto& item : net->named_modules())
     EXPECT_EQ(item.value()->name().find("ReLU6"), std::string::npos) << item.key();
   EXPECT_EQ(fusible_modules(*net).size(), 52U);
+}
+
+TEST(Quantizable, MakesTorchvisionsModelWithWeightsFromAFile) {
+  const at::NoGradGuard no_grad;
+  const auto from = make_zoo_model("mobilenet_v2", {.num_classes = 5, .seed = 8});
+  TensorMap weights;
+  for (const auto& [name, tensor] : state_of(*from)) weights[name] = tensor.detach();
+  const TempFile file("", "w.safetensors");
+  write_safetensors(file.path(), weights);
+  const auto net = make_quantizable_model("mobilenet_v2", file.path(), {.num_classes = 5});
+  EXPECT_TRUE(net->named_children().contains("quant"));
+  for (const auto& [name, tensor] : state_of(*net)) EXPECT_TRUE(at::equal(tensor, weights.at(name))) << name;
+  EXPECT_TRUE(net->named_modules()["features.0.2"]->name().ends_with("ReLU"));
+  EXPECT_ERROR(make_quantizable_model("resnet18", file.path()), "the weights do not fit the module");
 }
 
 TEST(Quantizable, AModelWithoutThatFormIsAnError) {
