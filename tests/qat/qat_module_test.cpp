@@ -284,7 +284,10 @@ TEST(QatModule, BatchNormAndReluAloneAreTakenLiterally) {
   EXPECT_TRUE(q->plan().find("conv")) << "the convolution's output has codes of its own";
   q->forward(images(8)).sum().backward();
   EXPECT_TRUE(net->conv->weight.grad().defined());
-  QuantizedModel integers = convert(*q);
+  ConvertRecord record;
+  QuantizedModel integers = convert(*q, {}, &record);
+  ASSERT_EQ(record.in_float.size(), 2U);  // with the Relu behind it
+  EXPECT_EQ(record.in_float[0].node, "bn");
   EXPECT_EQ(integers.run({images(3)})[0].tensor().sizes(), at::IntArrayRef({3, 5}));
 }
 
