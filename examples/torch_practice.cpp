@@ -86,7 +86,7 @@ void ptq() {
   PreparedModel prepared = prepare(fused);
   for (int i = 0; i < 10; ++i) prepared.forward(random_input());  // calibrate
   QuantizedModel model_int8 = convert(prepared);
-  std::cout << print_converted(model_int8);
+  std::cout << print_converted(fused, model_int8) << "\n";
   const ConvertedWeight conv = weight(model_int8, "conv");
   std::cout << "weight: " << conv.codes.dtype() << ", element_size " << conv.element_size() << "\n";
   for (const auto& node : model_int8.graph.nodes())
@@ -110,11 +110,12 @@ void qat() {
   model_fp32->train();  // QAT demands it
   EagerModel model(model_fp32, {random_input()});
   model.qconfig.set_global(get_default_qat_qconfig("fbgemm"));
-  const auto prepared = prepare_qat(fuse_modules_qat(model, {{"conv", "bn", "relu"}}));
+  const EagerModel fused = fuse_modules_qat(model, {{"conv", "bn", "relu"}});
+  const auto prepared = prepare_qat(fused);
   std::cout << *prepared << "\n";
   training_loop(*prepared);
   prepared->eval();
-  std::cout << print_converted(convert(*prepared));
+  std::cout << print_converted(fused, convert(*prepared)) << "\n";
 }
 
 // "One flow for PTQ and QAT": quantize and quantize_qat with a run_fn.
