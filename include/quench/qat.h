@@ -100,6 +100,10 @@ QuantizedModel quantize(const EagerModel& model, const std::function<void(Prepar
 QuantizedModel quantize_qat(const EagerModel& model, const std::function<void(QatModule&)>& run_fn,
                             const ConvertOptions& options = {});
 
+// print_converted in the shape of the module: what was fused is Identity, stubs are Quantize and DeQuantize; what has
+// no module of its own comes last, by node.
+std::string print_converted(const EagerModel& source, const QuantizedModel& converted);
+
 // The weight of a layer of a converted model, by the layer's name: torch's weight() of a quantized module.
 struct ConvertedWeight {
   at::Tensor codes;  // int8, one code per element whatever its bits

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <ostream>
+#include <sstream>
 
 #include "passes/live_norm.h"
 #include "quench/error.h"
@@ -25,10 +26,10 @@ bool is_plain_layer(const ModuleText* text) {
   return text && text->children.empty() && (text->type.starts_with("Conv") || text->type == "Linear");
 }
 
-ModuleText* first_stub(ModuleText& text) {
-  if (text.type == "QuantStub" && text.children.empty()) return &text;
+ModuleText* first_of_type(ModuleText& text, const std::string& type) {
+  if (text.type == type && text.children.empty()) return &text;
   for (auto& [name, child] : text.children)
-    if (ModuleText* found = first_stub(child)) return found;
+    if (ModuleText* found = first_of_type(child, type)) return found;
   return nullptr;
 }
 
@@ -36,7 +37,7 @@ ModuleText* first_stub(ModuleText& text) {
 ModuleText* writer_of(ModuleText& root, const Node& quantizer) {
   const Node* node = quantizer.input(0)->producer();
   while (node && !is_quantizer(node)) {
-    if (node->op() == "quench.QuantStub") return first_stub(root);
+    if (node->op() == "quench.QuantStub") return first_of_type(root, "QuantStub");
     ModuleText* module = root.find(node->name());
     if (module && module->type != "Identity") return module;
     node = node->input(0) ? node->input(0)->producer() : nullptr;
@@ -73,6 +74,27 @@ void add_quantizer(ModuleText& root, const Node& quantizer, const PlanEntry& ent
     root.children.emplace_back(entry.value + "_fake_quant", text);
 }
 
+// "QuantizedLinear(in_features=64, ...)"
+ModuleText parsed(const std::string& text) {
+  const std::size_t open = text.find('(');
+  return {text.substr(0, open), text.substr(open + 1, text.size() - open - 2)};
+}
+
+ModuleText* module_of(ModuleText& root, const std::string& node, const ModuleText& text) {
+  if (text.type == "Quantize") return first_of_type(root, "QuantStub");
+  if (text.type == "DeQuantize") return first_of_type(root, "DeQuantStub");
+  ModuleText* module = root.find(node);
+  return module && module->type != "Identity" ? module : nullptr;
+}
+
+// Norms that are part of a layer now.
+void drop_norms(ModuleText& text) {
+  for (auto& [name, child] : text.children) {
+    if (child.type.starts_with("BatchNorm")) child = {"Identity", ""};
+    drop_norms(child);
+  }
+}
+
 }  // namespace
 
 ModuleText prepared_text(const EagerModel& source, QuantizedModel& model) {
@@ -88,6 +110,23 @@ ModuleText prepared_text(const EagerModel& source, QuantizedModel& model) {
     open_fused(*text.find(layer));
   }
   return text;
+}
+
+std::string print_converted(const EagerModel& source, const QuantizedModel& converted) {
+  ModuleText root = module_text(source.module());
+  for (const auto& names : source.fused) fuse_text(root, names, /*is_training=*/true);
+  std::istringstream lines(print_converted(converted));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t end = line.find("): ");
+    const std::string node = line.substr(1, end - 1);
+    const ModuleText text = parsed(line.substr(end + 3));
+    if (ModuleText* module = module_of(root, node, text))
+      *module = text;
+    else
+      root.children.emplace_back(node, text);
+  }
+  drop_norms(root);
+  return root.text();
 }
 
 std::string QatModule::text() const {

@@ -1,6 +1,7 @@
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <set>
 
 #include "calibrate/eager_prepare.h"
@@ -136,8 +137,10 @@ at::Tensor QatModule::forward(const at::Tensor& x) {
 
 // Another may have written the buffers: a checkpoint that was loaded by name.
 bool QatModule::has_scales() {
-  if (!has_scales_) has_scales_ = switches_[3].item<std::int64_t>() != 0;
-  return has_scales_;
+  if (has_scales_ || switches_[3].item<std::int64_t>() == 0) return has_scales_;
+  has_scales_ = true;
+  note_switches();
+  return true;
 }
 
 // Those that do not follow an observer, from this batch, as the float network sees it.
@@ -257,6 +260,7 @@ void QatModule::load(torch::serialize::InputArchive& archive) {
   norms_held_ = is_on(2);
   has_scales_ = is_on(3);
   training_->hold_norms(norms_held_);
+  note_switches();
   flags_set_ = -1;
 }
 

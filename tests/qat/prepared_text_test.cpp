@@ -63,5 +63,35 @@ TEST(PreparedText, WhatWasFusedUnaskedIsShownSo) {
   EXPECT_NE(text.find("(bn): Identity()"), std::string::npos) << text;
 }
 
+TEST(PreparedText, IntegersInTheShapeOfTheModule) {
+  const auto net = make_net();
+  EagerModel model(net, {images(1)});
+  model.qconfig.set_global(get_default_qat_qconfig("fbgemm"));
+  model = fuse_modules_qat(model, {{"conv", "bn", "relu"}});
+  const auto q = prepare_qat(model);
+  q->forward(images(8));
+  const QuantizedModel integers = convert(*q);
+  const auto scale = [&](const std::string& value) {
+    const QParams params = qparams_of(*quantizer_of(q->graph(), value));
+    return concat("scale=", params.scale[0], ", zero_point=", params.zero_point[0]);
+  };
+  EXPECT_EQ(print_converted(model, integers),
+            "Net(\n"
+            "  (quant): Quantize(" +
+                scale("quant_stub") +
+                ", dtype=uint8)\n"
+                "  (conv): QuantizedConvReLU2d(2, 4, kernel_size=(3, 3), stride=(1, 1), " +
+                scale("bn.relu") +
+                ", padding=(1, 1, 1, 1), weight=int8 per channel)\n"
+                "  (bn): Identity()\n"
+                "  (relu): Identity()\n"
+                "  (fc): QuantizedLinear(in_features=64, out_features=5, " +
+                scale("fc") +
+                ", weight=int8 per channel)\n"
+                "  (dequant): DeQuantize()\n"
+                "  (bn.flatten): Flatten()\n"
+                ")");
+}
+
 }  // namespace
 }  // namespace quench

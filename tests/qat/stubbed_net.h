@@ -50,4 +50,19 @@ inline void step(QatModule& module, torch::optim::Optimizer& optimizer, const at
   optimizer.step();
 }
 
+// All scales learn.
+inline QConfig learning() {
+  QConfig qconfig = get_default_qconfig("fbgemm");
+  qconfig.activation.observer = "min_max";
+  qconfig.weight.observer = "lsq";
+  qconfig.activation.fake_quant = "lsq_plus";
+  qconfig.weight.fake_quant = "lsq";
+  return qconfig;
+}
+
+inline std::shared_ptr<QatModule> prepared(const std::shared_ptr<Net>& net, const QConfig& qconfig) {
+  net->train();
+  return prepare_qat(net, {images(1)}, qconfig);
+}
+
 }  // namespace quench

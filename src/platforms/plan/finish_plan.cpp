@@ -192,6 +192,7 @@ QuantPlan Finish::run() {
   if (state_.platform.bias) add_biases();
   resolve_settings(plan_, state_);
   reuse_inputs(plan_, state_);
+  resolve_shares();  // what shared the scale of one of those
   if (state_.platform.refine) state_.platform.refine(plan_);
   if (state_.platform.whole_outputs && !state_.config.parity) keep_outputs_whole(plan_);
   validate();
