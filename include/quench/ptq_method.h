@@ -32,11 +32,15 @@ class UnitWork {
 
   // The numbers of the items of a step (int64, on the device): each is drawn once before any is drawn again.
   virtual at::Tensor draw(std::int64_t step) const = 0;
+  virtual at::Tensor draws(std::int64_t first, std::int64_t steps) const = 0;  // of several steps, a row each
   // What enters the unit in the float network, and in the quantized one, whose units before this one are finished; what
   // leaves it in the float one. On the device.
   virtual NamedValues float_inputs(const at::Tensor& rows) const = 0;
   virtual NamedValues quantized_inputs(const at::Tensor& rows) const = 0;
   virtual at::Tensor target(const at::Tensor& rows) const = 0;
+  // How much the network's outputs mind a change of each element of the target; 1 on average. The first call computes
+  // it for all items, by the gradient of the rest of the float network.
+  virtual at::Tensor sensitivity(const at::Tensor& rows) = 0;
 
   // The unit's quantizers. A weight's is here if it can learn: its weight is a constant that nothing else reads.
   virtual std::vector<Node*> weights() const = 0;
@@ -54,8 +58,9 @@ class UnitWork {
   virtual bool stays_on_device() const { return false; }
   virtual void count_by(const at::Tensor& counter) = 0;
 
-  // A weight (what its quantizer reads) or a bias becomes this, and nothing is replaced for it any more. A weight that
-  // does not lie on its quantizer's grid is rounded by it.
+  // A weight (what its quantizer reads), a bias, or a scale, zero point or tensor of its own that one of the unit's
+  // quantizers reads becomes this, and nothing is replaced for it any more. A weight that does not lie on its
+  // quantizer's grid is rounded by it: its scale is committed first.
   virtual void commit(Value& constant, const at::Tensor& by) = 0;
 
   virtual void progress(std::int64_t done, std::int64_t total) = 0;

@@ -14,8 +14,8 @@ Adam::Adam(Tensors parameters) : parameters_(std::move(parameters)) {
   for (const at::Tensor& one : parameters_) {
     first_.push_back(at::zeros_like(one.detach()));
     second_.push_back(at::zeros_like(one.detach()));
-    steps_.push_back(at::zeros({}, one.options().dtype(at::kFloat).requires_grad(false)));
   }
+  if (!parameters_.empty()) steps_ = {at::zeros({}, parameters_[0].options().dtype(at::kFloat).requires_grad(false))};
 }
 
 void Adam::step(const at::Tensor& rate) {
@@ -28,10 +28,11 @@ void Adam::step(const at::Tensor& rate) {
     gradients.push_back(gradient.contiguous());
     first.push_back(first_[i]);
     second.push_back(second_[i]);
-    steps.push_back(steps_[i].add_(1));
+    steps.push_back(steps_[0]);
     gradient.reset();
   }
   if (parameters.empty()) return;
+  steps_[0].add_(1);
   at::_fused_adam_(parameters, gradients, first, second, {}, steps, rate, kBeta1, kBeta2, 0.0, kEpsilon, false, false);
 }
 

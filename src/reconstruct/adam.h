@@ -16,7 +16,8 @@ class Adam {
   const Tensors& parameters() const { return parameters_; }
 
  private:
-  Tensors parameters_, first_, second_, steps_;
+  Tensors parameters_, first_, second_;
+  Tensors steps_;  // one counter for all
 };
 
 }  // namespace quench

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "core/atomic_file.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -26,7 +27,20 @@ std::string text_of(const at::Tensor& bytes) {
 }  // namespace
 
 Checkpoint::Checkpoint(std::string folder, std::uint64_t key) : folder_(std::move(folder)), key_(key) {
-  if (!folder_.empty()) std::filesystem::create_directories(folder_);
+  if (folder_.empty()) return;
+  std::filesystem::path one(folder_);
+  for (int above = 0; above < 2 && !one.empty() && !std::filesystem::exists(one); ++above, one = one.parent_path())
+    made_.push_back(one.string());
+  std::filesystem::create_directories(folder_);
+  for (const std::string& made : made_) remove_on_interrupt(made);
+}
+
+Checkpoint::~Checkpoint() {
+  std::error_code has_contents;
+  for (const std::string& made : made_) {
+    std::filesystem::remove(made, has_contents);
+    forget_on_interrupt(made);
+  }
 }
 
 std::string Checkpoint::path(std::size_t unit) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "quench/reconstruct.h"
 #include "quench/safetensors.h"
@@ -12,8 +13,12 @@ namespace quench {
 
 class Checkpoint {
  public:
-  // `key`: a hash of all that decides the result. "" as a folder: nothing is kept.
+  // `key`: a hash of all that decides the result. "" as a folder: nothing is kept. A folder that was made for this and
+  // is still empty at the end, or when the program is interrupted, goes away again.
   Checkpoint(std::string folder, std::uint64_t key);
+  ~Checkpoint();
+  Checkpoint(const Checkpoint&) = delete;
+  Checkpoint& operator=(const Checkpoint&) = delete;
 
   // Constants by name, and the record, of the unit of this number; nothing if it is not there. Throws if the folder
   // belongs to another job.
@@ -24,6 +29,7 @@ class Checkpoint {
   std::string path(std::size_t unit) const;
   std::string folder_;
   std::uint64_t key_;
+  std::vector<std::string> made_;  // folders that were not there before, from the inside out
 };
 
 }  // namespace quench

@@ -11,6 +11,7 @@
 #include "quench/error.h"
 #include "quench/op.h"
 #include "reconstruct/adam.h"
+#include "reconstruct/knobs.h"
 #include "reconstruct/method_options.h"
 #include "reconstruct/rounding.h"
 #include "reconstruct/scales_at_work.h"
@@ -21,44 +22,25 @@ namespace {
 constexpr std::int64_t kShowEvery = 50, kLookEvery = 250;
 constexpr double kConverged = 1e-3;  // share of roundings that are still open
 
-struct Settings {
-  explicit Settings(const Options& options)
-      : iterations(static_cast<std::int64_t>(options.number("max_count"))),
-        warm_up(options.number("warm_up")),
-        weight(options.number("weight")),
-        rate(options.number("lr")),
-        scale_rate(options.number("scale_lr")),
-        bias_rate(options.number("bias_lr")),
-        prob(options.number("prob")),
-        relative(options.word("loss") == "relative"),
-        early_stop(options.flag("early_stop")) {
-    std::tie(beta_from, beta_to) = two_numbers(options, "b_range");
-  }
-  std::int64_t iterations;
-  double warm_up, weight, rate, scale_rate, bias_rate, prob, beta_from = 0, beta_to = 0;
-  bool relative, early_stop;
-
-  std::int64_t begin() const { return static_cast<std::int64_t>(warm_up * static_cast<double>(iterations)); }
-  // Falls linearly from the end of the warm-up on.
-  double beta(std::int64_t step) const {
-    const double share =
-        static_cast<double>(step - begin()) / static_cast<double>(std::max<std::int64_t>(iterations - begin(), 1));
-    return beta_to + (beta_from - beta_to) * std::max(0.0, 1.0 - share);
-  }
-  // Half a cosine, from 1 to 0.
-  double decay(std::int64_t step) const {
-    return 0.5 * (1 + std::cos(M_PI * static_cast<double>(step) / static_cast<double>(iterations)));
-  }
-};
-
 // Each element from the quantized network with this probability, else from the float one (QDrop, Wei et al. 2022,
 // section 4.2). By QDrop's own loop, with a step so large that every element that it quantizes is 0: what remains of
 // the difference are the elements that it leaves.
-at::Tensor mixed(const at::Tensor& quantized, const at::Tensor& plain, double prob, const RandomKey& key) {
-  static const QScheme scheme;
-  const at::Tensor scale = at::full({}, 1e30, quantized.options()), zero = at::zeros({}, quantized.options());
-  return qdrop_forward(plain - quantized, {scale, zero, scheme}, prob, key).add_(quantized);
-}
+class Mixer {
+ public:
+  Mixer(const std::string& device, double prob)
+      : prob_(prob),
+        scale_(at::full({}, 1e30, at::dtype(at::kFloat).device(at::Device(device)))),
+        zero_(at::zeros_like(scale_)) {}
+  double prob() const { return prob_; }
+  at::Tensor mixed(const at::Tensor& quantized, const at::Tensor& plain, const RandomKey& key) const {
+    static const QScheme scheme;
+    return qdrop_forward(plain - quantized, {scale_, zero_, scheme}, prob_, key).add_(quantized);
+  }
+
+ private:
+  double prob_;
+  at::Tensor scale_, zero_;
+};
 
 // Channels are the last axis of sequences, the second of all else.
 double channels_of(const UnitWork& work, const at::Tensor& y) {
@@ -84,39 +66,6 @@ bool is_mixable(const Unit& unit, const std::string& input, const at::Tensor& va
          value.isfinite().all().item<bool>();
 }
 
-// What changes from step to step, where the step finds it: on the device, so that a captured step sees it change.
-class Knobs {
- public:
-  Knobs(const Settings& settings, const UnitWork& work)
-      : settings_(settings),
-        work_(work),
-        rows_(work.draw(0)),
-        counter_(at::zeros({1}, rows_.options())),
-        numbers_(at::zeros({5}, rows_.options().dtype(at::kFloat))) {}
-
-  void turn(std::int64_t step) {
-    rows_.copy_(work_.draw(step));
-    counter_.fill_(step);
-    const bool warm = step >= settings_.begin();
-    const double decay = settings_.decay(step);
-    const std::vector<double> now = {settings_.rate, settings_.scale_rate * decay, warm ? settings_.weight : 0.0,
-                                     settings_.beta(step), settings_.bias_rate * decay};
-    numbers_.copy_(at::tensor(now, at::kFloat));
-  }
-  const at::Tensor& rows() const { return rows_; }
-  const at::Tensor& counter() const { return counter_; }
-  at::Tensor rate() const { return numbers_.select(0, 0); }
-  at::Tensor scale_rate() const { return numbers_.select(0, 1); }
-  at::Tensor weight() const { return numbers_.select(0, 2); }
-  at::Tensor beta() const { return numbers_.select(0, 3); }
-  at::Tensor bias_rate() const { return numbers_.select(0, 4); }
-
- private:
-  const Settings& settings_;
-  const UnitWork& work_;
-  at::Tensor rows_, counter_, numbers_;
-};
-
 class Loop {
  public:
   Loop(UnitWork& work, bool learn_scales)
@@ -124,20 +73,11 @@ class Loop {
         settings_(work.options()),
         scales_(work.activations(), settings_.prob, learn_scales),
         knobs_(settings_, work),
+        mixer_(work.device(), settings_.prob),
         channels_(channels_of(work, work.target(knobs_.rows()))) {
-    Tensors alphas;
-    for (const Node* node : work.weights()) {
-      roundings_.emplace_back(*node, work.device());
-      alphas.push_back(roundings_.back().alpha());
-    }
-    rounding_ = std::make_unique<Adam>(alphas);
-    if (settings_.bias_rate > 0) {
-      for (const Value* bias : work.biases()) {
-        biases_.push_back(bias->tensor().detach().to(at::Device(work.device())).clone().requires_grad_());
-        work.replace(*bias, biases_.back());
-      }
-      shifting_ = std::make_unique<Adam>(biases_);
-    }
+    make_roundings();
+    if (settings_.bias_rate > 0) make_biases();
+    if (settings_.fisher) work.sensitivity(knobs_.rows());  // now: a captured step could not compute it
     if (settings_.relative) factor_ = 1.0 / (energy_of(work) * channels_);
     for (const auto& [name, value] : work.quantized_inputs(knobs_.rows()))
       if (is_mixable(work.unit(), name, value.tensor())) mixed_.insert(name);
@@ -151,6 +91,7 @@ class Loop {
       const auto count = static_cast<double>(one.alpha().numel());
       record.moved += one.moved() * count;
       elements += count;
+      if (one.gain().defined()) work_.commit(*one.quantizer().input(1), one.scale());
       work_.commit(*one.quantizer().input(0), one.hard());
     }
     record.moved /= elements;
@@ -158,8 +99,44 @@ class Loop {
   }
 
  private:
+  // All alphas lie in one tensor, so that the regulariser is computed once, not weight by weight.
+  void make_roundings() {
+    Tensors alphas, gains;
+    std::int64_t count = 0;
+    for (Node* node : work_.weights()) {
+      const bool learn_scale = settings_.weight_scale_rate > 0 && scale_may_learn(*node, {node});
+      roundings_.emplace_back(*node, work_.device(), learn_scale);
+      if (learn_scale) gains.push_back(roundings_.back().gain());
+      count += roundings_.back().alpha().numel();
+    }
+    alphas_ = at::zeros({count}, at::dtype(at::kFloat).device(at::Device(work_.device())));
+    for_parts(alphas_, [&](Rounding& one, const at::Tensor& part) {
+      one.move_alpha(part);
+      alphas.push_back(one.alpha());
+    });
+    rounding_ = std::make_unique<Adam>(alphas);
+    stretching_ = std::make_unique<Adam>(gains);
+  }
+
+  // What belongs to each weight, of what is laid out like all alphas.
+  void for_parts(const at::Tensor& all, const std::function<void(Rounding& one, const at::Tensor& part)>& body) {
+    std::int64_t at = 0;
+    for (Rounding& one : roundings_) {
+      body(one, all.narrow(0, at, one.alpha().numel()));
+      at += one.alpha().numel();
+    }
+  }
+
+  void make_biases() {
+    for (const Value* bias : work_.biases()) {
+      biases_.push_back(bias->tensor().detach().to(at::Device(work_.device())).clone().requires_grad_());
+      work_.replace(*bias, biases_.back());
+    }
+    shifting_ = std::make_unique<Adam>(biases_);
+  }
+
   void learn(UnitRecord& record) {
-    captured_ = work_.stays_on_device();
+    captured_ = work_.stays_on_device() && settings_.capture;
     if (captured_) work_.count_by(knobs_.counter());
     Replay replay(captured_ ? work_.device() : "cpu", [this] { step(); });
     bool open = true;
@@ -173,17 +150,27 @@ class Loop {
   }
 
   void step() {
+    knobs_.look();
     for (const Rounding& one : roundings_) work_.replace(one.quantizer().output(), one.soft());
     const at::Tensor y = work_.run(inputs(), number());
     const at::Tensor wanted = work_.target(knobs_.rows());
     // The gradient of the loss, without recording it.
-    y.backward((y.detach() - wanted).mul_(2 * factor_ * channels_ / static_cast<double>(wanted.numel())));
-    if (captured_ || now_ >= settings_.begin())
-      for (const Rounding& one : roundings_) one.add_penalty_gradient(knobs_.weight(), knobs_.beta());
+    at::Tensor gradient = (y.detach() - wanted).mul_(2 * factor_ * channels_ / static_cast<double>(wanted.numel()));
+    if (settings_.fisher) gradient.mul_(work_.sensitivity(knobs_.rows()));
+    y.backward(gradient);
+    if (captured_ || now_ >= settings_.begin()) add_penalty();
     rounding_->step(knobs_.rate());
     if (!scaling_) scaling_ = std::make_unique<Adam>(scales_.tensors());  // the first run puts scales on the device
     scaling_->step(knobs_.scale_rate());
+    stretching_->step(knobs_.weight_scale_rate());
     if (shifting_) shifting_->step(knobs_.bias_rate());
+  }
+
+  void add_penalty() {
+    for_parts(penalty_gradient(alphas_, knobs_.weight(), knobs_.beta()), [](Rounding& one, const at::Tensor& part) {
+      at::Tensor& gradient = one.alpha().mutable_grad();
+      gradient = gradient.defined() ? gradient.add_(part.view_as(gradient)) : part.view_as(one.alpha());
+    });
   }
 
   // Of the step, for random choices; a captured one is counted on the device.
@@ -191,13 +178,13 @@ class Loop {
 
   NamedValues inputs() const {
     NamedValues inputs = work_.quantized_inputs(knobs_.rows());
-    if (settings_.prob >= 1) return inputs;
+    if (mixer_.prob() >= 1) return inputs;
     const NamedValues plain = work_.float_inputs(knobs_.rows());
     RandomKey key{work_.seed(), 0, number(), nullptr};
     if (captured_) key.counter = reinterpret_cast<const std::uint64_t*>(knobs_.counter().const_data_ptr());
     for (auto& [name, value] : inputs) {
       ++key.node;
-      if (mixed_.contains(name)) value = RtValue(mixed(value.tensor(), plain.at(name).tensor(), settings_.prob, key));
+      if (mixed_.contains(name)) value = RtValue(mixer_.mixed(value.tensor(), plain.at(name).tensor(), key));
     }
     return inputs;
   }
@@ -210,12 +197,14 @@ class Loop {
   }
 
   UnitWork& work_;
-  const Settings settings_;
+  const RoundingSettings settings_;
   ScalesAtWork scales_;
   Knobs knobs_;
+  const Mixer mixer_;
   std::vector<Rounding> roundings_;
+  at::Tensor alphas_;
   Tensors biases_;
-  std::unique_ptr<Adam> rounding_, scaling_, shifting_;
+  std::unique_ptr<Adam> rounding_, scaling_, stretching_, shifting_;
   const double channels_;
   double factor_ = 1.0;          // of the loss
   std::set<std::string> mixed_;  // inputs that are drawn from both networks, element by element
@@ -227,11 +216,12 @@ class Loop {
 
 void check_rounding_options(const Options& options) {
   check_word(options, "round_mode", {"learned_hard_sigmoid"});
-  check_word(options, "loss", {"mse", "relative"});
+  check_word(options, "loss", {"mse", "relative", "fisher"});
   check_range(options, "prob", 0, 1);
   check_range(options, "warm_up", 0, 1);
   check_range(options, "max_count", 0, 1e9);
-  for (const char* rate : {"lr", "scale_lr", "bias_lr", "weight"}) check_range(options, rate, 0, 1e3);
+  for (const char* rate : {"lr", "scale_lr", "weight_scale_lr", "bias_lr", "weight"})
+    check_range(options, rate, 0, 1e3);
   const auto [from, to] = two_numbers(options, "b_range");
   QUENCH_CHECK(from >= 1 && to >= 1, "both numbers of the option 'b_range' must be at least 1, not ", from, " and ",
                to);
@@ -242,12 +232,15 @@ std::vector<OptionInfo> rounding_options(double prob, double iterations) {
           {"max_count", iterations, "iterations per unit"},
           {"lr", 1e-3, "learning rate of the roundings"},
           {"scale_lr", 4e-5, "learning rate of the activations' scales; 0: they stay"},
+          {"weight_scale_lr", 0.0, "learning rate of the weights' scales, relative to them; 0: they stay"},
           {"bias_lr", 0.0, "learning rate of the biases; 0: they stay"},
           {"warm_up", 0.2, "share of the iterations without the regulariser"},
           {"weight", 0.01, "weight of the regulariser (lambda)"},
           {"b_range", "20,2", "the regulariser's exponent, from and to (beta)"},
           {"round_mode", "learned_hard_sigmoid", "how rounding learns"},
-          {"loss", "mse", "mse; relative: to the energy of the unit's output"},
+          {"loss", "mse",
+           "mse; relative: to the energy of the unit's output; fisher: weighed by what the network's output minds"},
+          {"capture", 1.0, "0: on a GPU, steps are run one by one instead of captured once and replayed"},
           {"early_stop", 0.0, "1: ends a unit when all but one rounding in 1000 are decided"}};
 }
 

@@ -12,6 +12,7 @@
 #include "quench/ptq_method.h"
 #include "reconstruct/checkpoint.h"
 #include "reconstruct/method_options.h"
+#include "reconstruct/sensitivity.h"
 #include "reconstruct/unit_at_work.h"
 
 namespace quench {
@@ -143,11 +144,16 @@ class Reconstruction {
     const Unit& unit = units_[index];
     const auto start = Clock::now();
     record.error_before = streams_->run_quantized(*quantized_, index, false);
+    const std::uint64_t seed = options_.seed * 0x9E3779B97F4A7C15 ^ stable_hash(unit.name);
     const WorkSettings settings{chosen_,
                                 options_.device,
-                                options_.seed * 0x9E3779B97F4A7C15 ^ stable_hash(unit.name),
+                                seed,
                                 streams_->chunk(),
                                 stays_on_device(),
+                                [&, seed] {
+                                  Executor rest(plain_, ExecOptions{.grad = true, .device = options_.device});
+                                  return sensitivity_of(*streams_, index, rest, pool_, seed);
+                                },
                                 [&](std::int64_t done, std::int64_t total) {
                                   if (options_.progress)
                                     options_.progress(unit.name, learned_ * total + done,

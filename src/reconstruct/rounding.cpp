@@ -5,6 +5,7 @@
 
 #include "fake_quant/adaround.h"
 #include "quant/adaround.h"
+#include "quant/scale_rule.h"
 
 namespace quench {
 namespace {
@@ -22,7 +23,17 @@ at::Tensor open_h(const at::Tensor& sigma) { return sigma * kAdaStretch + kAdaGa
 
 }  // namespace
 
-Rounding::Rounding(const Node& quantizer, const std::string& device) : quantizer_(&quantizer) {
+at::Tensor penalty_gradient(const at::Tensor& alpha, const at::Tensor& weight, const at::Tensor& beta) {
+  const c10::AutoGradMode no_grad(false);
+  const at::Tensor sigma = alpha.sigmoid();
+  const at::Tensor u = (sigma * (2 * kAdaStretch)).add_(2 * kAdaGamma - 1);  // 2 h - 1
+  const at::Tensor size = u.abs();
+  // d/dalpha of -|u|^beta, where h is not clamped (there its slope is 0).
+  const at::Tensor slope = size.pow(beta - 1).copysign_(u).mul_(beta * weight * (-2 * kAdaStretch)).mul_(size < 1);
+  return at::sigmoid_backward(slope, sigma);
+}
+
+Rounding::Rounding(const Node& quantizer, const std::string& device, bool learn_scale) : quantizer_(&quantizer) {
   const FakeQuantSpec spec = fake_quant_spec(quantizer);
   soft_ = adaround(spec, "soft");
   hard_ = adaround(spec, "hard");
@@ -37,26 +48,44 @@ Rounding::Rounding(const Node& quantizer, const std::string& device) : quantizer
                   at::tensor(params.zero_point, at::kFloat).reshape(shape).to(where), at::Tensor()};
   tensors_.all[2] =
       adaround_initial(*weight_, {tensors_.scale(), tensors_.zero_point(), spec.scheme, spec.by}).requires_grad_();
+  gain_ =
+      std::make_shared<const at::Tensor>(learn_scale ? at::ones_like(tensors_.scale()).requires_grad_() : at::Tensor());
 }
 
-at::Tensor Rounding::soft() const { return soft_->quantize(*weight_, tensors_, {}); }
+const at::Tensor& Rounding::gain() const { return *gain_; }
+
+at::Tensor Rounding::scale() const {
+  const at::Tensor& before = quantizer_->input(1)->tensor();
+  if (!gain().defined()) return before;
+  return (tensors_.scale() * gain().detach()).clamp_min_(kScaleFloor).reshape(before.sizes());
+}
+
+at::Tensor Rounding::soft() const { return stretched(soft_->quantize(*weight_, tensors_, {}), gain()); }
+
+// The gain has the shape of the scales.
+at::Tensor Rounding::stretched(const at::Tensor& weight, const at::Tensor& gain) const {
+  if (!gain.defined()) return weight;
+  const QScheme scheme = soft_->scheme();
+  if (scheme.granularity() == Granularity::kTensor) return weight * gain;
+  const int axis = scheme.axis_of(static_cast<int>(weight.dim()));
+  if (scheme.granularity() == Granularity::kGroup) return weight * gain.repeat_interleave(scheme.group(), axis);
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(weight.dim()), 1);
+  shape[static_cast<std::size_t>(axis)] = -1;
+  return weight * gain.reshape(shape);
+}
 
 at::Tensor Rounding::rounded(const FakeQuant& how) const {
   const c10::AutoGradMode no_grad(false);
   return how.quantize(*weight_, tensors_, {});
 }
 
-at::Tensor Rounding::hard() const { return rounded(*hard_); }
+at::Tensor Rounding::hard() const {
+  return stretched(rounded(*hard_), gain().defined() ? gain().detach() : at::Tensor());
+}
 
-void Rounding::add_penalty_gradient(const at::Tensor& weight, const at::Tensor& beta) const {
+void Rounding::move_alpha(const at::Tensor& to) {
   const c10::AutoGradMode no_grad(false);
-  const at::Tensor sigma = alpha().detach().sigmoid(), open = open_h(sigma);
-  const at::Tensor u = (open * 2).sub_(1);
-  // d/dalpha of -|u|^beta, where h is not clamped (there its slope is 0).
-  at::Tensor slope = u.abs().pow_(beta - 1).mul_(u.sign()).mul_(beta * weight * (-2 * kAdaStretch));
-  slope.mul_(sigma).mul_(sigma.neg().add_(1)).masked_fill_((open <= 0).logical_or_(open >= 1), 0);
-  at::Tensor& gradient = alpha().mutable_grad();
-  gradient = gradient.defined() ? gradient.add_(slope) : slope;
+  tensors_.all[2] = to.view(alpha().sizes()).copy_(alpha()).detach().requires_grad_();
 }
 
 double Rounding::undecided() const {
@@ -67,7 +96,7 @@ double Rounding::undecided() const {
 
 double Rounding::moved() const {
   const at::Tensor step = tensors_.scale().min();  // two codes of one channel are at least this far apart
-  return ((hard() - rounded(*nearest_)).abs() > step * 0.5).to(at::kFloat).mean().item<double>();
+  return ((rounded(*hard_) - rounded(*nearest_)).abs() > step * 0.5).to(at::kFloat).mean().item<double>();
 }
 
 }  // namespace quench

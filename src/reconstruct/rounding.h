@@ -8,25 +8,31 @@
 
 namespace quench {
 
+// Of weight * sum(1 - |2 h(alpha) - 1|^beta) with respect to alpha; weight and beta are 0-d.
+at::Tensor penalty_gradient(const at::Tensor& alpha, const at::Tensor& weight, const at::Tensor& beta);
+
 class Rounding {
  public:
-  // `quantizer` must have scales; alpha begins where soft rounding gives the weight itself.
-  Rounding(const Node& quantizer, const std::string& device);
+  // `quantizer` must have scales; alpha begins where soft rounding gives the weight itself. With `learn_scale` its
+  // scale learns, too, while the codes that are rounded from stay (Genie-M, Jeon et al. 2023, section 4.2).
+  Rounding(const Node& quantizer, const std::string& device, bool learn_scale = false);
 
   const Node& quantizer() const { return *quantizer_; }
   const at::Tensor& alpha() const { return tensors_.own(0); }  // requires a gradient
-  at::Tensor soft() const;                                     // recorded for autograd
-  at::Tensor hard() const;                                     // rounded as alpha says, on the grid
-  // Adds the gradient of weight * sum(1 - |2 h(alpha) - 1|^beta) to alpha's.
-  void add_penalty_gradient(const at::Tensor& weight, const at::Tensor& beta) const;  // 0-d
-  double undecided() const;  // share of the elements that are neither down nor up yet
-  double moved() const;      // share whose code is not the nearest one
+  const at::Tensor& gain() const;         // what the scale is multiplied by; requires a gradient. Undefined if it stays
+  at::Tensor scale() const;               // what it became, in the shape of the quantizer's
+  at::Tensor soft() const;                // recorded for autograd
+  at::Tensor hard() const;                // rounded as alpha says, on the grid
+  void move_alpha(const at::Tensor& to);  // where it lies from now on: as many elements in a row
+  double undecided() const;               // share of the elements that are neither down nor up yet
+  double moved() const;                   // share whose code is not the nearest one
 
  private:
   at::Tensor rounded(const FakeQuant& how) const;
+  at::Tensor stretched(const at::Tensor& weight, const at::Tensor& gain) const;
 
   const Node* quantizer_;
-  std::shared_ptr<const at::Tensor> weight_;
+  std::shared_ptr<const at::Tensor> weight_, gain_;
   FakeQuantTensors tensors_;  // scale, zero point, alpha
   std::unique_ptr<FakeQuant> soft_, hard_, nearest_;
 };

@@ -28,10 +28,16 @@ bool contains(const Tensors& tensors, const at::Tensor& one) {
 
 }  // namespace
 
+bool scale_may_learn(const Node& quantizer, const std::vector<Node*>& together) {
+  const FakeQuantSpec spec = fake_quant_spec(quantizer);
+  return is_affine(spec) && !spec.scheme.power_of_two_scale() && is_own(*quantizer.input(1), together);
+}
+
 ScalesAtWork::ScalesAtWork(const std::vector<Node*>& quantizers, double prob, bool learn) {
   for (Node* node : quantizers) {
     const FakeQuantSpec spec = fake_quant_spec(*node);
     if (!is_affine(spec)) continue;
+    const bool may_learn = scale_may_learn(*node, quantizers);
     FakeQuantSpec dropping = spec;
     dropping.algorithm = "qdrop";
     dropping.options = Options{{"prob", prob}};
@@ -39,7 +45,7 @@ ScalesAtWork::ScalesAtWork(const std::vector<Node*>& quantizers, double prob, bo
     before_.push_back({node, spec});
     at::Tensor scale = node->input(1)->tensor();
     scale.set_requires_grad(false);
-    if (!learn || spec.scheme.power_of_two_scale() || !is_own(*node->input(1), quantizers)) continue;
+    if (!learn || !may_learn) continue;
     if (!contains(tensors_, scale)) tensors_.push_back(scale.set_requires_grad(true));
   }
 }

@@ -9,6 +9,9 @@
 
 namespace quench {
 
+// Whether this quantizer's scale may learn: any positive number would do, and only these quantizers read it.
+bool scale_may_learn(const Node& quantizer, const std::vector<Node*>& together);
+
 class ScalesAtWork {
  public:
   // Scales of powers of two, and those that a quantizer elsewhere shares, do not learn.

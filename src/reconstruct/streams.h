@@ -33,6 +33,7 @@ class Stream {
     return values;
   }
   const RowStore& store(const std::string& value) const;
+  DType type(const std::string& value) const { return types_.at(value); }
   const RtValue& shared(const std::string& value) const;
   void drop(const std::string& value);
 
@@ -58,6 +59,7 @@ class Streams {
   std::int64_t items() const { return items_; }
   std::int64_t chunk() const { return options_.chunk; }
   std::uint64_t content_hash() const { return hash_; }  // of all items, in order
+  const std::vector<Unit>& units() const { return units_; }
   const Stream& plain() const { return plain_; }
   const Stream& quantized() const { return quantized_; }
 
@@ -67,10 +69,11 @@ class Streams {
   // relative to the energy of the float one (0 if it has several).
   double run_quantized(Executor& executor, std::size_t unit, bool keep);
   void drop_unused(std::size_t done);  // what no unit after this one reads
+  // All items, as many at once as go through a unit.
+  void for_chunks(const std::function<void(std::int64_t first, std::int64_t count)>& body) const;
 
  private:
   void load(const Graph& graph, const Dataset& data);
-  void for_chunks(const std::function<void(std::int64_t first, std::int64_t count)>& body) const;
 
   const std::vector<Unit>& units_;
   Options options_;

@@ -80,10 +80,12 @@ void UnitAtWork::leave_out(const Node& layer, const std::string& why) {
   note_ += concat(note_.empty() ? "" : "; ", "'", layer.name(), "' learns nothing: ", why);
 }
 
-at::Tensor UnitAtWork::draw(std::int64_t step) const {
+at::Tensor UnitAtWork::draw(std::int64_t step) const { return draws(step, 1).squeeze(0); }
+
+at::Tensor UnitAtWork::draws(std::int64_t first, std::int64_t steps) const {
   std::vector<std::int64_t> rows;
   const std::int64_t items = streams_.items(), batch = std::min(settings_.batch, items);
-  for (std::int64_t at = step * batch; at < (step + 1) * batch; ++at) {
+  for (std::int64_t at = first * batch; at < (first + steps) * batch; ++at) {
     if (at / items != epoch_) {
       epoch_ = at / items;
       LoadOptions order;
@@ -93,7 +95,7 @@ at::Tensor UnitAtWork::draw(std::int64_t step) const {
     }
     rows.push_back(order_[static_cast<std::size_t>(at % items)]);
   }
-  return at::tensor(rows, at::kLong).to(at::Device(settings_.device));
+  return at::tensor(rows, at::kLong).reshape({steps, batch}).to(at::Device(settings_.device));
 }
 
 NamedValues UnitAtWork::float_inputs(const at::Tensor& rows) const { return streams_.plain().inputs(unit_, rows); }
@@ -103,6 +105,11 @@ NamedValues UnitAtWork::quantized_inputs(const at::Tensor& rows) const {
 }
 
 at::Tensor UnitAtWork::target(const at::Tensor& rows) const { return streams_.plain().store(unit_.output()).get(rows); }
+
+at::Tensor UnitAtWork::sensitivity(const at::Tensor& rows) {
+  if (!sensitivity_) sensitivity_ = settings_.find_sensitivity();
+  return sensitivity_->get(rows);
+}
 
 void UnitAtWork::replace(const Value& value, const at::Tensor& by) { replaced_[value.name()] = RtValue(by); }
 
@@ -125,10 +132,31 @@ void UnitAtWork::commit(Value& constant, const at::Tensor& by) {
   const c10::AutoGradMode no_grad(false);
   Node* quantizer = quantizer_behind(constant);
   if (quantizer) return commit_weight(*quantizer, by);
-  QUENCH_CHECK(std::find(biases_.begin(), biases_.end(), &constant) != biases_.end(), "'", constant.name(),
-               "' is neither a weight nor a bias of the unit '", unit_.name, "' that can learn");
+  if (std::find(biases_.begin(), biases_.end(), &constant) == biases_.end()) check_quantizer_constant(constant, by);
   graph_.set_tensor(constant, by.detach().to(constant.tensor().device(), constant.tensor().scalar_type()).clone());
   replaced_.erase(constant.name());
+}
+
+bool UnitAtWork::is_own_quantizer(const Node* node) const {
+  return std::find(weights_.begin(), weights_.end(), node) != weights_.end() ||
+         std::find(activations_.begin(), activations_.end(), node) != activations_.end();
+}
+
+// Biases in int32 follow the scales of what they are added to, wherever they are.
+void UnitAtWork::check_quantizer_constant(const Value& constant, const at::Tensor& by) const {
+  const std::vector<Value::Use>& uses = constant.uses();
+  QUENCH_CHECK(std::any_of(uses.begin(), uses.end(), [&](const Value::Use& use) { return is_own_quantizer(use.node); }),
+               "'", constant.name(), "' is neither a weight nor a bias of the unit '", unit_.name,
+               "' that can learn, nor read by one of its quantizers");
+  for (const Value::Use& use : uses) {
+    if (is_bias_quantizer(use.node)) continue;
+    QUENCH_CHECK(is_own_quantizer(use.node), "'", constant.name(), "' is also read by ", use.node->where(),
+                 ", which does not belong to the unit '", unit_.name, "'");
+    if (use.slot != 1) continue;
+    QUENCH_CHECK(by.gt(0).all().item<bool>(), "the scale '", constant.name(), "' must be positive everywhere");
+    QUENCH_CHECK(!fake_quant_spec(*use.node).scheme.power_of_two_scale() || by.log2().frac().eq(0).all().item<bool>(),
+                 "the scale '", constant.name(), "' must be a power of two everywhere");
+  }
 }
 
 void UnitAtWork::commit_weight(Node& quantizer, const at::Tensor& by) {
@@ -150,7 +178,11 @@ std::map<std::string, at::Tensor> UnitAtWork::learned() const {
   std::map<std::string, at::Tensor> tensors;
   for (const Node* node : weights_) tensors[node->input(0)->name()] = node->input(0)->tensor();
   for (const Value* bias : biases_) tensors[bias->name()] = bias->tensor();
-  for (const Node* node : activations_) tensors[node->input(1)->name()] = node->input(1)->tensor();
+  for (const auto* quantizers : {&weights_, &activations_})
+    for (const Node* node : *quantizers)
+      for (int slot = 1; node->input(slot); ++slot)
+        if (const Value* constant = node->input(slot); constant->is_constant())
+          tensors[constant->name()] = constant->tensor();
   return tensors;
 }
 

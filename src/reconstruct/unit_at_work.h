@@ -14,6 +14,7 @@ struct WorkSettings {
   std::uint64_t seed;
   std::int64_t batch;
   bool cached_on_device;
+  std::function<std::unique_ptr<RowStore>()> find_sensitivity;
   std::function<void(std::int64_t done, std::int64_t total)> progress;
 };
 
@@ -29,9 +30,11 @@ class UnitAtWork : public UnitWork {
   std::int64_t items() const override { return streams_.items(); }
   std::int64_t batch() const override { return settings_.batch; }
   at::Tensor draw(std::int64_t step) const override;
+  at::Tensor draws(std::int64_t first, std::int64_t steps) const override;
   NamedValues float_inputs(const at::Tensor& rows) const override;
   NamedValues quantized_inputs(const at::Tensor& rows) const override;
   at::Tensor target(const at::Tensor& rows) const override;
+  at::Tensor sensitivity(const at::Tensor& rows) override;
   std::vector<Node*> weights() const override { return weights_; }
   std::vector<Node*> activations() const override { return activations_; }
   std::vector<Value*> biases() const override { return biases_; }
@@ -48,6 +51,8 @@ class UnitAtWork : public UnitWork {
   void find_quantizers();
   void find_biases();
   void commit_weight(Node& quantizer, const at::Tensor& by);
+  void check_quantizer_constant(const Value& constant, const at::Tensor& by) const;
+  bool is_own_quantizer(const Node* node) const;
   void leave_out(const Node& layer, const std::string& why);
 
   Graph& graph_;
@@ -57,6 +62,7 @@ class UnitAtWork : public UnitWork {
   WorkSettings settings_;
   std::vector<Node*> weights_, activations_;
   std::vector<Value*> biases_;
+  std::unique_ptr<RowStore> sensitivity_;  // null until it is asked for
   NamedValues replaced_;
   std::string note_;
   mutable std::int64_t epoch_ = -1;

@@ -71,9 +71,17 @@ TEST(Method, TheLearnedCodesAreDeployed) {
   std::string why;
   if (runtime_python("onnxruntime", why).empty()) GTEST_SKIP() << why;
   const TemporaryFolder folder;
-  const Outcome made = quench_run({"quantize", demo_model(), "--platform", "onnxruntime", "--method", "brecq", "--set",
-                                   "method.max_count=40", "--set", "method.lr=0.02", "--calib", demo_data(0, 32),
-                                   "--profile", "0", "-o", folder.path("out"), "--threads", "1", "--json"});
+  const Outcome made = quench_run({"quantize",   demo_model(),
+                                   "--platform", "onnxruntime",
+                                   "--method",   "brecq",
+                                   "--set",      "method.max_count=40",
+                                   "--set",      "method.lr=0.02",
+                                   "--set",      "method.weight_scale_lr=0.001",
+                                   "--calib",    demo_data(0, 32),
+                                   "--profile",  "0",
+                                   "-o",         folder.path("out"),
+                                   "--threads",  "1",
+                                   "--json"});
   ASSERT_EQ(made.code, 0) << made.err;
   for (const auto& unit : made.json().at("reconstruction").at("units")) EXPECT_GT(unit.at("moved"), 0.001);
   const Outcome outcome = quench_run({"verify", folder.path("out/deploy"), "--runtime", "onnxruntime", "--data",
@@ -108,6 +116,25 @@ TEST(Method, BadInputIsRefused) {
                  "--method NAME");
 }
 
+// Before the first unit is done there is nothing to keep.
+TEST(Method, AnInterruptThatComesEarlyLeavesNothing) {
+  const TemporaryFolder folder, outputs;
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--max-memory", "1M"}}) {
+    std::vector<std::string> endless = job(folder.path("out"), more);
+    std::replace(endless.begin(), endless.end(), std::string("method.max_count=60"),
+                 std::string("method.max_count=1000000"));
+    const pid_t child = start_program(endless, outputs);
+    while (!std::filesystem::exists(folder.path("out/.reconstruction")))
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    ::kill(child, SIGINT);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+    EXPECT_FALSE(std::filesystem::exists(folder.path("out")));
+  }
+}
+
 // Killed ten times at random moments, it ends in the bits of an unbroken run.
 TEST(Method, ResumesAfterAKill) {
   const TemporaryFolder folder;
@@ -133,7 +160,7 @@ TEST(Method, ResumesAfterAKill) {
   for (const auto& unit :
        nlohmann::json::parse(read_text(folder.path("broken/record.json"))).at("reconstruction").at("units"))
     resumed += unit.at("resumed") ? 1 : 0;
-  EXPECT_EQ(resumed, kept);
+  EXPECT_EQ(resumed, kept) << last.err;
   EXPECT_EQ(model_in(folder, "broken"), model_in(folder, "whole"));
 }
 

@@ -1,0 +1,53 @@
+// What a step of learned rounding is told: its learning rates, the regulariser's weight and exponent, its items. All of
+// it lies on the device, for many steps at once: a captured step reads its own by the number of the step, and the host
+// has nothing to copy, and so nothing to wait for, between two steps.
+#pragma once
+
+#include <memory>
+
+#include "quench/ptq_method.h"
+
+namespace quench {
+
+// The options of learn_rounding, and how they change with the steps.
+struct RoundingSettings {
+  explicit RoundingSettings(const Options& options);
+  std::int64_t iterations;
+  double warm_up, weight, rate, scale_rate, weight_scale_rate, bias_rate, prob, beta_from = 0, beta_to = 0;
+  bool relative, fisher, early_stop, capture;
+
+  std::int64_t begin() const;             // of the regulariser
+  double beta(std::int64_t step) const;   // falls linearly from there on
+  double decay(std::int64_t step) const;  // half a cosine, from 1 to 0
+};
+
+class Knobs {
+ public:
+  static constexpr std::int64_t kWindow = 1024;  // steps that are filled in at once
+
+  // Both must outlive it. Stands at the first step.
+  Knobs(const RoundingSettings& settings, const UnitWork& work);
+  ~Knobs();
+
+  void turn(std::int64_t step);  // before the step; steps come in order
+  void look();                   // in the step: from here on the following are those of this step
+
+  const at::Tensor& counter() const;  // the step, int64, one element
+  const at::Tensor& rows() const;
+  at::Tensor rate() const;
+  at::Tensor scale_rate() const;
+  at::Tensor weight_scale_rate() const;
+  at::Tensor bias_rate() const;
+  at::Tensor weight() const;  // of the regulariser
+  at::Tensor beta() const;
+
+ private:
+  struct State;
+  void fill(std::int64_t first);
+
+  const RoundingSettings& settings_;
+  const UnitWork& work_;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace quench

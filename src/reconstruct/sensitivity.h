@@ -1,0 +1,13 @@
+// How much the network's outputs mind a change of each element of what a unit gives: what BRECQ weighs squared errors
+// by (Li et al. 2021, equation 10; docs/numerics.md 15.2).
+#pragma once
+
+#include "reconstruct/streams.h"
+
+namespace quench {
+
+// For every item and element; their mean is 1. `executor` runs the float network and records for autograd.
+std::unique_ptr<RowStore> sensitivity_of(const Streams& streams, std::size_t unit, Executor& executor, RowPool& pool,
+                                         std::uint64_t seed);
+
+}  // namespace quench
