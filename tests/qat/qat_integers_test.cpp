@@ -71,6 +71,7 @@ void expect_it_trains(Role role, const std::string& algorithm) {
   QuantSettings& settings = role == Role::kWeight ? qconfig.weight : qconfig.activation;
   settings.fake_quant = algorithm;
   if (!entry.per_channel) settings.granularity = Granularity::kTensor;
+  if (algorithm == "tqt") settings.power_of_two_scale = settings.symmetric = true;
   const auto net = make_net();
   const auto q = prepared(net, qconfig);
   torch::optim::SGD optimizer(q->parameters(), 0.01);
@@ -85,8 +86,8 @@ void expect_it_trains(Role role, const std::string& algorithm) {
 }
 
 TEST(QatIntegers, EveryAlgorithmForTrainingTrains) {
-  for (const char* algorithm : {"fixed", "lsq", "dorefa", "dsq"}) expect_it_trains(Role::kWeight, algorithm);
-  for (const char* algorithm : {"fixed", "lsq", "lsq_plus", "pact", "dsq"})
+  for (const char* algorithm : {"fixed", "lsq", "dorefa", "dsq", "tqt"}) expect_it_trains(Role::kWeight, algorithm);
+  for (const char* algorithm : {"fixed", "lsq", "lsq_plus", "pact", "dsq", "tqt"})
     expect_it_trains(Role::kActivation, algorithm);
 }
 
