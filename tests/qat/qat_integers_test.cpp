@@ -30,6 +30,20 @@ void expect_the_trained_grid(QatModule& q, const Net& net) {
   EXPECT_LE(differ.sum().item<double>(), 1);
 }
 
+// What the quantizer of a weight gives in training, to the bit.
+void expect_the_trained_codes(const QatModule& q, const std::string& layer) {
+  const Graph& graph = q.graph();
+  for (const Node* node : quantizers_of(graph)) {
+    if (quantized_value(node->name()) != layer + ".weight") continue;
+    const std::string name = node->output().name();
+    const at::Tensor trained = Executor(graph).run({}, {name}).at(name).tensor();
+    const at::Tensor converted = weight(convert(q), layer).dequantize();
+    EXPECT_TRUE(at::equal(trained.sizes() == converted.sizes() ? converted : converted.t(), trained)) << layer;
+    return;
+  }
+  FAIL() << layer << " has no quantizer";
+}
+
 TEST(QatIntegers, IntegersHaveTheTrainedGrid) {
   for (const QConfig& qconfig : {get_default_qat_qconfig("fbgemm"), learning()}) {
     const auto net = make_net();
@@ -39,6 +53,8 @@ TEST(QatIntegers, IntegersHaveTheTrainedGrid) {
     expect_the_trained_grid(*q, *net);
     q->eval();
     const at::Tensor x = images(32), simulated = q->forward(x).detach();
+    expect_the_trained_codes(*q, "conv");
+    expect_the_trained_codes(*q, "fc");
     QuantizedModel trained = q->model();
     EXPECT_EQ(trained.stage, ModelStage::kTrained);
     EXPECT_TRUE(at::allclose(trained.run({x})[0].tensor(), simulated, 0, 1e-5));
