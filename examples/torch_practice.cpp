@@ -3,7 +3,6 @@
 // images to calibrate and train on, the other 400 to count on.
 //
 //   example_torch_practice examples/demo [STEPS [DATA]]
-//
 // STEPS of training per model (200). DATA (docs/data.md): images to train on instead; then all 1,000 are counted on.
 #include <ATen/ATen.h>
 #include <torch/nn/modules/activation.h>
@@ -31,7 +30,6 @@ using namespace quench;
 namespace {
 
 void chapter(const char* title) { std::cout << "\n== " << title << "\n"; }
-
 at::Tensor random_input() { return at::randn({4, 1, 4, 4}); }
 
 // "Define a simple float module."
@@ -225,7 +223,6 @@ EagerModel model_of(const std::shared_ptr<Network>& net, QConfig qconfig, int bi
 struct Result {
   double top1 = 0.0, equal = 0.0;  // of the simulation; predictions that it shares with the integers
 };
-
 Result show(const char* what, const Images& test, QuantizedModel simulated) {
   QuantizedModel integers = convert(simulated);
   const at::Tensor one = predictions(test, [&](const at::Tensor& x) { return simulated.run({x})[0].tensor(); });

@@ -30,6 +30,20 @@ void expect_the_trained_grid(QatModule& q, const Net& net) {
   EXPECT_LE(differ.sum().item<double>(), 1);
 }
 
+// What the quantizer of a weight gives in training, to the bit.
+void expect_the_trained_codes(const QatModule& q, const std::string& layer) {
+  const Graph& graph = q.graph();
+  for (const Node* node : quantizers_of(graph)) {
+    if (quantized_value(node->name()) != layer + ".weight") continue;
+    const std::string name = node->output().name();
+    const at::Tensor trained = Executor(graph).run({}, {name}).at(name).tensor();
+    const at::Tensor converted = weight(convert(q), layer).dequantize();
+    EXPECT_TRUE(at::equal(trained.sizes() == converted.sizes() ? converted : converted.t(), trained)) << layer;
+    return;
+  }
+  FAIL() << layer << " has no quantizer";
+}
+
 TEST(QatIntegers, IntegersHaveTheTrainedGrid) {
   for (const QConfig& qconfig : {get_default_qat_qconfig("fbgemm"), learning()}) {
     const auto net = make_net();
@@ -39,6 +53,8 @@ TEST(QatIntegers, IntegersHaveTheTrainedGrid) {
     expect_the_trained_grid(*q, *net);
     q->eval();
     const at::Tensor x = images(32), simulated = q->forward(x).detach();
+    expect_the_trained_codes(*q, "conv");
+    expect_the_trained_codes(*q, "fc");
     QuantizedModel trained = q->model();
     EXPECT_EQ(trained.stage, ModelStage::kTrained);
     EXPECT_TRUE(at::allclose(trained.run({x})[0].tensor(), simulated, 0, 1e-5));
@@ -71,6 +87,7 @@ void expect_it_trains(Role role, const std::string& algorithm) {
   QuantSettings& settings = role == Role::kWeight ? qconfig.weight : qconfig.activation;
   settings.fake_quant = algorithm;
   if (!entry.per_channel) settings.granularity = Granularity::kTensor;
+  if (algorithm == "tqt") settings.power_of_two_scale = settings.symmetric = true;
   const auto net = make_net();
   const auto q = prepared(net, qconfig);
   torch::optim::SGD optimizer(q->parameters(), 0.01);
@@ -85,8 +102,8 @@ void expect_it_trains(Role role, const std::string& algorithm) {
 }
 
 TEST(QatIntegers, EveryAlgorithmForTrainingTrains) {
-  for (const char* algorithm : {"fixed", "lsq", "dorefa", "dsq"}) expect_it_trains(Role::kWeight, algorithm);
-  for (const char* algorithm : {"fixed", "lsq", "lsq_plus", "pact", "dsq"})
+  for (const char* algorithm : {"fixed", "lsq", "dorefa", "dsq", "tqt"}) expect_it_trains(Role::kWeight, algorithm);
+  for (const char* algorithm : {"fixed", "lsq", "lsq_plus", "pact", "dsq", "tqt"})
     expect_it_trains(Role::kActivation, algorithm);
 }
 
