@@ -1,6 +1,9 @@
 // Milliseconds per iteration of reconstruction on ResNet-18's block 64x56x56 at batch 32, over a plain float step of
 // the same block (forward, backward, Adam), taking turns in this process.
 //   bench_reconstruction [ROUNDS] [DEVICE]
+// Or, of ResNet-18 on so many images (256): seconds to fill all caches over a pass of the float network, and what the
+// process holds at most, without and with a bound on caches.
+//   bench_reconstruction caches [IMAGES]
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
@@ -8,12 +11,16 @@
 #include <chrono>
 #include <cstdio>
 
+#include "quantize/stages.h"
 #include "quench/calibrate.h"
 #include "quench/error.h"
 #include "quench/op.h"
 #include "quench/prepare.h"
 #include "quench/process.h"
 #include "quench/ptq_method.h"
+#include "quench/quantizers.h"
+#include "quench/torch.h"
+#include "quench/zoo_net.h"
 #include "reconstruct/adam.h"
 #include "reconstruct/learn_rounding.h"
 
@@ -97,16 +104,20 @@ double median(std::vector<double> times) {
   return times[times.size() / 2];
 }
 
-void measure(const char* name, double prob, const std::string& device) {
-  float_times.clear();
-  method_times.clear();
+QuantConfig four_bits() {
   QuantConfig config;
   config.weight.bits = config.activation.bits = 4;
   config.weight.granularity = Granularity::kChannel;
   config.activation.is_signed = config.activation.symmetric = false;
   config.weight.observer = config.activation.observer = "min_max";
   config.weight.fake_quant = config.activation.fake_quant = "fixed";
-  QuantizedModel model = prepare_by_platform(block(), "academic", config);
+  return config;
+}
+
+void measure(const char* name, double prob, const std::string& device) {
+  float_times.clear();
+  method_times.clear();
+  QuantizedModel model = prepare_by_platform(block(), "academic", four_bits());
   std::vector<at::Tensor> items;
   for (std::int64_t i = 0; i < 2 * kBatch; ++i) items.push_back(at::randn({kChannels, kSize, kSize}));
   const auto data = dataset_of(std::move(items));
@@ -120,10 +131,64 @@ void measure(const char* name, double prob, const std::string& device) {
               median(method_times) / median(float_times));
 }
 
+QuantizedModel resnet18(const Dataset& data) {
+  const auto net = make_zoo_model("resnet18");
+  net->eval();
+  QuantizedModel model =
+      prepare_by_platform(from_module(*net, {at::randn({kBatch, 3, 224, 224})}), "academic", four_bits());
+  calibrate(model, data);
+  return model;
+}
+
+double float_pass_seconds(const Graph& graph, const Dataset& data) {
+  Executor executor(graph);
+  const std::string output = graph.outputs()[0]->name();
+  double total = 0;
+  Loader loader(data, {.batch_size = kBatch});
+  while (const auto batch = loader.next()) {
+    const NamedValues inputs = bind_inputs(graph, *batch);
+    total += milliseconds_per_step([&] { executor.run(inputs, {output}); }, 1) / 1e3;
+  }
+  return total;
+}
+
+std::unique_ptr<Dataset> random_images(std::int64_t images) {
+  std::vector<at::Tensor> items;
+  for (std::int64_t i = 0; i < images; ++i) items.push_back(at::randn({3, 224, 224}));
+  return dataset_of(std::move(items));
+}
+
+void measure_caches(std::int64_t images) {
+  const auto data = random_images(images);
+  const QuantizedModel model = resnet18(*random_images(kBatch));
+  const Graph plain = without_quantizers(model.graph);
+  float_pass_seconds(plain, *data);  // warms up
+  for (const double bound : {0.1, 0.0}) {
+    QuantizedModel learned = model;
+    ReconstructOptions options;
+    options.method = "brecq";
+    options.options = Options{{"max_count", 1.0}, {"batch", static_cast<double>(kBatch)}, {"max_memory", bound}};
+    const std::int64_t before = resident_bytes();
+    reset_peak();
+    const ReconstructionRecord record = reconstruct(learned, *data, options);
+    const double pass = float_pass_seconds(plain, *data);
+    std::printf(
+        "caches bounded to %4.1f GB: filled in %.1f s, a float pass %.1f s, ratio %.2f; at most %.0f MB in memory, "
+        "%.0f MB in files; the process held at most %.0f MB, %.0f of them before\n",
+        bound, record.cache_seconds, pass, record.cache_seconds / pass, 1e-6 * static_cast<double>(record.memory_bytes),
+        1e-6 * static_cast<double>(record.spilled_bytes), 1e-6 * static_cast<double>(peak_resident_bytes()),
+        1e-6 * static_cast<double>(before));
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
+    if (argc > 1 && std::string(argv[1]) == "caches") {
+      measure_caches(argc > 2 ? std::stoll(argv[2]) : 256);
+      return 0;
+    }
     if (argc > 1) rounds = std::stoi(argv[1]);
     const std::string device = argc > 2 ? argv[2] : "cpu";
     keep_large_blocks();

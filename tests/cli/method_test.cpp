@@ -83,7 +83,8 @@ TEST(Method, TheLearnedCodesAreDeployed) {
                                    "--threads",  "1",
                                    "--json"});
   ASSERT_EQ(made.code, 0) << made.err;
-  for (const auto& unit : made.json().at("reconstruction").at("units")) EXPECT_GT(unit.at("moved"), 0.001);
+  const nlohmann::json record = made.json();
+  for (const auto& unit : record.at("reconstruction").at("units")) EXPECT_GT(unit.at("moved"), 0.001);
   const Outcome outcome = quench_run({"verify", folder.path("out/deploy"), "--runtime", "onnxruntime", "--data",
                                       demo_data(300, 32), "--layers", "--json"});
   EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
@@ -157,9 +158,8 @@ TEST(Method, ResumesAfterAKill) {
   const Outcome last = quench_run(job(folder.path("broken"), {"--resume"}));
   ASSERT_EQ(last.code, 0) << last.err;
   std::ptrdiff_t resumed = 0;
-  for (const auto& unit :
-       nlohmann::json::parse(read_text(folder.path("broken/record.json"))).at("reconstruction").at("units"))
-    resumed += unit.at("resumed") ? 1 : 0;
+  const nlohmann::json record = nlohmann::json::parse(read_text(folder.path("broken/record.json")));
+  for (const auto& unit : record.at("reconstruction").at("units")) resumed += unit.at("resumed") ? 1 : 0;
   EXPECT_EQ(resumed, kept) << last.err;
   EXPECT_EQ(model_in(folder, "broken"), model_in(folder, "whole"));
 }
