@@ -76,6 +76,13 @@ bool has_own_qconfig(const Tree& tree) {
   return own && !own->is_null();
 }
 
+const Tree* architecture_of(const Tree& tree) {
+  const Tree* model = tree.find("model");
+  const Tree* inside = model ? model->find("architecture") : nullptr;
+  const Tree* found = inside ? inside : tree.find("architecture");
+  return found && found->is_map() ? found : nullptr;
+}
+
 void read_loader(MapReader map, JobConfig& job) {
   job.calibration.batch = map.integer("batch_size", 1).value_or(0);
   job.calibration.workers = static_cast<int>(map.integer("num_workers", 0).value_or(1));
@@ -103,8 +110,6 @@ void read_surroundings(MapReader& top, JobConfig& job) {
   }
   job.output = top.text("work_dir").value_or("");
   if (const auto checkpoint = top.text("float_checkpoint")) job.metadata["float_checkpoint"] = *checkpoint;
-  if (job.metadata.contains("float_checkpoint"))
-    note(job, "'float_checkpoint' holds weights without a model; name the model file under 'quench.model'");
   keep(job, JobStage::kTrace, top, {"architecture"});
   skip(job, top,
        {"train_dataloader", "val_dataloader", "test_dataloader", "val_evaluator", "test_evaluator", "dataset_type",
@@ -159,6 +164,9 @@ void read_mmrazor(const Tree& tree, JobConfig& job) {
     fail_at(*qconfig,
             "'global_qconfig' needs a 'model' with a 'quantizer' that names its backend, or "
             "'quench.platform'");
+  if (const Tree* architecture = architecture_of(scopeless)) use_architecture(*architecture, job);
+  if (job.model.empty() && job.metadata.contains("float_checkpoint"))
+    note(job, "'float_checkpoint' holds weights without a model; name the model file under 'quench.model'");
   normalize(job.data.calib, norm);
   normalize(job.data.eval, norm);
   normalize(job.data.train, norm);

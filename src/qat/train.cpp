@@ -110,7 +110,10 @@ class Trainer : public Training {
     record_.resumed_from = state_.step;
     for (; state_.epoch <= options_.epochs && !is_over(); ++state_.epoch) run_epoch();
     loop_->prepare_for_val(*this);
-    if (options_.keep_best && state_.best_epoch > 0) graph_.load(best_tensors());
+    if (options_.keep_best && state_.best_epoch > 0)
+      graph_.load(best_tensors());
+    else
+      average_.swap();  // the last epoch's
     return finished();
   }
 

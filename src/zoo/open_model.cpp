@@ -21,6 +21,17 @@ void check_options(const DatasetSpec& spec) {
       fail_unknown_name("option of a zoo model", key, known);
 }
 
+// OpenMMLab's checkpoints say which part a tensor is of: "backbone.conv1.weight", "head.fc.bias".
+TensorMap without_parts(const TensorMap& state) {
+  TensorMap plain;
+  for (const auto& [name, tensor] : state) {
+    const bool is_part = name.starts_with("backbone.") || name.starts_with("head.");
+    if (!is_part) return state;
+    plain.emplace(name.substr(name.find('.') + 1), tensor);
+  }
+  return plain;
+}
+
 Graph open_zoo(const DatasetSpec& spec) {
   check_options(spec);
   const ZooEntry& entry = ZooRegistry::instance().get(spec.path);
@@ -29,7 +40,7 @@ Graph open_zoo(const DatasetSpec& spec) {
   options.in_channels = integer_option(spec, "in_channels", 1).value_or(0);
   options.seed = static_cast<std::uint64_t>(integer_option(spec, "seed", 0).value_or(0));
   const std::shared_ptr<ZooNet> net = make_zoo_model(spec.path, options);
-  if (const auto weights = text_option(spec, "weights")) load_state(*net, read_state_dict(*weights));
+  if (const auto weights = text_option(spec, "weights")) load_state(*net, without_parts(read_state_dict(*weights)));
   const std::int64_t size = integer_option(spec, "size", 1).value_or(entry.image_size);
   const std::int64_t channels = options.in_channels == 0 ? entry.in_channels : options.in_channels;
   net->eval();

@@ -57,6 +57,16 @@ TEST(MmrazorTrain, ReadsOptimizerAndSchedule) {
   EXPECT_EQ(adam.schedule.milestones, (std::vector<double>{3, 6}));
 }
 
+TEST(MmrazorTrain, AnArchitectureWithACheckpointIsAModelOfTheZoo) {
+  const std::string model =
+      "model: {type: mmrazor.MMArchitectureQuant, float_checkpoint: r18.pth, architecture: {type: ImageClassifier, "
+      "backbone: {type: mmcls.ResNet, depth: 18}, head: {type: LinearClsHead, num_classes: 10}}}";
+  EXPECT_EQ(job_of(model).model, "zoo:resnet18?weights=r18.pth&num_classes=10");
+  EXPECT_EQ(job_of(model, {"quench.model=other.onnx"}).model, "other.onnx");
+  EXPECT_CONTAINS(refused(model, {"model.architecture.backbone.depth=19"}), "the zoo has no ResNet with depth '19'");
+  EXPECT_EQ(job_of(model, {"model.float_checkpoint=https://example.org/r18.pth"}).model, "");
+}
+
 TEST(MmrazorTrain, FloatLoopsAreNoTraining) {
   EXPECT_FALSE(job_of(kModel + "train_cfg: {type: EpochBasedTrainLoop, max_epochs: 10}").train.has_value());
 }

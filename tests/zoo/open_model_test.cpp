@@ -23,6 +23,17 @@ TEST(OpenModel, IsTheZoosNetworkWithItsWeights) {
   EXPECT_TRUE(at::allclose(ours, theirs, 1e-5, 1e-6));
 }
 
+TEST(OpenModel, TakesTheNamesOfOpenMMLab) {
+  const TempFolder folder;
+  const auto net = make_zoo_model("resnet18", {.num_classes = 3, .seed = 5});
+  TensorMap renamed;
+  for (const auto& [name, tensor] : state_of(*net))
+    renamed.emplace((name.starts_with("fc.") ? "head." : "backbone.") + name, tensor);
+  write_safetensors(folder.path("w.safetensors"), renamed);
+  const Graph graph = open_model("zoo:resnet18?num_classes=3&size=32&weights=" + folder.path("w.safetensors"));
+  EXPECT_TRUE(at::equal(graph.value("fc.bias").tensor(), state_of(*net).at("fc.bias")));
+}
+
 TEST(OpenModel, NamesForFiles) {
   EXPECT_EQ(name_of_model("zoo:resnet18?weights=a/b.pth"), "resnet18");
   EXPECT_EQ(name_of_model("a/b.onnx"), "b");
