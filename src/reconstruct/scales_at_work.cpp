@@ -44,9 +44,9 @@ ScalesAtWork::ScalesAtWork(const std::vector<Node*>& quantizers, double prob, bo
     set_fake_quant_spec(*node, dropping);
     before_.push_back({node, spec});
     at::Tensor scale = node->input(1)->tensor();
-    scale.set_requires_grad(false);
-    if (!learn || !may_learn) continue;
-    if (!contains(tensors_, scale)) tensors_.push_back(scale.set_requires_grad(true));
+    if (contains(tensors_, scale)) continue;  // another quantizer of the unit shares it: it learns already
+    scale.set_requires_grad(learn && may_learn);
+    if (learn && may_learn) tensors_.push_back(scale);
   }
 }
 
