@@ -202,7 +202,7 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
       ->type_name("NAME");
   command.add_option("--max-memory", arguments.max_memory, "of the method's caches; the rest goes to files: 2G, 500M")
       ->type_name("SIZE");
-  command.add_flag("--resume", arguments.resume, "go on from the last finished unit of a run that was interrupted");
+  command.add_flag("--resume", arguments.resume, "go on where a run of --method or of training was interrupted");
   command.add_flag("--equalize", arguments.equalize, "cross-layer equalization before quantizing");
   command.add_option("--bias-correction", arguments.bias_correction, "none, fast or sequential")->type_name("HOW");
   command.add_option("--statistics", arguments.statistics, "a folder that keeps what the observers saw")

@@ -22,13 +22,18 @@ void use_architecture(const Tree& architecture, JobConfig& job) {
                             "' and give the file, or name a model file under 'quench.model'"));
   const Tree* backbone = architecture.find("backbone");
   const Tree& network = backbone && backbone->is_map() ? *backbone : architecture;
-  const Tree* type = network.find("type");
-  if (!type || !type->is_text()) return;
-  const std::string name = at_place(*type, [&] { return zoo_name_of(type->text, scalars_of(network)); });
-  job.model = concat("zoo:", name, "?weights=", checkpoint->second);
+  const Tree *type = network.find("type"), *task = architecture.find("type");
+  if (!type || !type->is_text() || (backbone && (!task || task->text != "ImageClassifier"))) return;
+  DatasetSpec spec{"zoo", "", {{"weights", checkpoint->second}}};
+  try {
+    spec.path = zoo_name_of(type->text, scalars_of(network));
+  } catch (const Error& error) {
+    return note(job, concat("'architecture': ", error.message(), "; name a model file under 'quench.model'"));
+  }
   const Tree* head = architecture.find("head");
   if (const Tree* classes = head ? head->find("num_classes") : nullptr)
-    job.model += concat("&num_classes=", integer_of(*classes, "head.num_classes", 1));
+    spec.options["num_classes"] = std::to_string(integer_of(*classes, "head.num_classes", 1));
+  job.model = to_string(spec);
 }
 
 }  // namespace quench

@@ -61,7 +61,7 @@ void read_optimizer(MapReader map, OptimizerOptions& options) {
   options.momentum = map.number("momentum").value_or(0.0);  // torch's defaults, not ours
   options.nesterov = map.flag("nesterov").value_or(false);
   options.weight_decay = map.number("weight_decay").value_or(type == "AdamW" ? 0.01 : 0.0);
-  set(options.lr, map.number("lr"));
+  options.lr = map.number("lr").value_or(0.001);
   set(options.epsilon, map.number("eps"));
   if (const Tree* betas = map.find("betas")) {
     if (!betas->is_list() || betas->items.size() != 2) fail_at(*betas, "'betas' must be a list of two numbers");
@@ -95,18 +95,23 @@ void read_scheduler(MapReader map, TrainOptions& options) {
   ScheduleOptions& schedule = options.schedule;
   const std::string type = without_scope(map.text("type").value_or(""));
   const double begin = map.number("begin").value_or(0), end = map.number("end").value_or(options.epochs);
-  for (const char* key : {"by_epoch", "convert_to_iter_based", "verbose"}) map.find(key);
+  for (const char* key : {"convert_to_iter_based", "verbose"}) map.find(key);
+  if (!map.flag("by_epoch").value_or(true) && type != "ConstantLR")
+    fail_at(map.tree(), "'by_epoch: false' is not supported: give begin, end and milestones in epochs");
   if (type == "LinearLR") {
+    if (begin != 0 || map.number("end_factor").value_or(1.0) != 1.0)
+      fail_at(map.tree(), "LinearLR is read as a warm-up: from epoch 0 to a factor of 1");
     schedule.warmup_start = map.number("start_factor").value_or(1.0 / 3);
     schedule.warmup_epochs = end - begin;
-    map.find("end_factor");
   } else if (type == "CosineAnnealingLR") {
     schedule.name = "cosine";
     map.find("T_max");
     schedule.end = map.number("eta_min").value_or(0.0) / options.optimizer.lr;
   } else if (type == "MultiStepLR") {
     schedule.name = "multi_step";
-    for (const std::string& milestone : map.texts("milestones")) schedule.milestones.push_back(std::stod(milestone));
+    const Tree* milestones = map.find("milestones");
+    if (!milestones || !milestones->is_list()) fail_at(map.tree(), "MultiStepLR needs a list of milestones");
+    for (const Tree& one : milestones->items) schedule.milestones.push_back(number_of(one, "milestones"));
     schedule.gamma = map.number("gamma").value_or(0.1);
   } else if (type == "StepLR") {
     schedule.name = "step";

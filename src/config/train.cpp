@@ -1,6 +1,8 @@
 // Training as configs say it: the keys are those of qat/train_fields.h.
 #include "qat/train_fields.h"
 
+#include <limits>
+
 #include "config/parts.h"
 #include "config/yaml_writer.h"
 
@@ -14,7 +16,12 @@ class Reader {
   void operator()(const char* key, std::string& field) { set(field, map().text(key)); }
   void operator()(const char* key, bool& field) { set(field, map().flag(key)); }
   void operator()(const char* key, double& field) { set(field, map().number(key)); }
-  void operator()(const char* key, int& field) { set(field, map().integer(key, -1)); }
+  void operator()(const char* key, int& field) {
+    const auto given = map().integer(key, -1);
+    if (given && *given > std::numeric_limits<int>::max())
+      fail_at(*map().find(key), "'", map().path_of(key), "' is too large");
+    set(field, given);
+  }
   void operator()(const char* key, std::int64_t& field) { set(field, map().integer(key, 0)); }
   void operator()(const char* key, std::optional<double>& field) {
     if (const auto given = map().number(key)) field = given;

@@ -43,10 +43,19 @@ at::Tensor token_loss(const at::Tensor& logits, const Batch& batch, const Datase
   return cross_entropy(logits.flatten(0, 1), targets.flatten(), options);
 }
 
+// One row per prediction: an item, or a position of a text that is not padding.
+at::Tensor predictions(const at::Tensor& logits, const Batch& batch, const Dataset& data) {
+  if (data.task() != Task::kNextToken) return logits.flatten(1);
+  std::vector<at::Tensor> rows;
+  for (std::size_t i = 0; i < batch.lengths.size(); ++i)
+    rows.push_back(logits[static_cast<std::int64_t>(i)].narrow(0, 0, std::max<std::int64_t>(batch.lengths[i], 1)));
+  return at::cat(rows);
+}
+
 // Hinton et al., section 2: softmaxes at a temperature T, the gradient scaled back by T squared.
 at::Tensor distance(const at::Tensor& logits, const at::Tensor& teacher, double temperature) {
-  const at::Tensor ours = (logits.flatten(0, -2) / temperature).log_softmax(1);
-  const at::Tensor theirs = (teacher.detach().to(logits.device()).flatten(0, -2) / temperature).log_softmax(1);
+  const at::Tensor ours = (logits / temperature).log_softmax(1);
+  const at::Tensor theirs = (teacher.detach().to(logits.device()) / temperature).log_softmax(1);
   return at::kl_div(ours, theirs, at::Reduction::Sum, /*log_target=*/true) *
          (temperature * temperature / static_cast<double>(ours.size(0)));
 }
@@ -68,7 +77,8 @@ at::Tensor training_loss(const at::Tensor& raw, const at::Tensor& teacher, const
     loss =
         data.task() == Task::kNextToken ? token_loss(logits, batch, data, options) : label_loss(logits, batch, options);
   if (learned == 0) return loss;
-  const at::Tensor far = distance(logits, teacher, options.distill.temperature);
+  const at::Tensor far =
+      distance(predictions(logits, batch, data), predictions(teacher, batch, data), options.distill.temperature);
   return loss.defined() ? loss * (1 - learned) + far * learned : far;
 }
 

@@ -47,6 +47,8 @@ void check_schedule(const ScheduleOptions& schedule, int epochs) {
   QUENCH_CHECK(schedule.warmup_epochs >= 0 && schedule.warmup_epochs <= epochs, "the warm-up takes ",
                schedule.warmup_epochs, " epochs; it must lie between 0 and all ", epochs, " of them");
   QUENCH_CHECK(schedule.step_epochs > 0, "step_epochs is ", schedule.step_epochs, "; it must be above 0");
+  for (const auto& [name, share] : {std::pair("schedule.end", schedule.end), {"warmup_start", schedule.warmup_start}})
+    QUENCH_CHECK(share >= 0 && share <= 1, name, " is ", share, "; it is a share of the rate, from 0 to 1");
   QUENCH_CHECK(schedule.gamma > 0, "gamma is ", schedule.gamma, "; it must be above 0");
 }
 
@@ -85,6 +87,9 @@ void check_train_options(const TrainOptions& options) {
   QUENCH_CHECK(options.augment.crop >= 0, "augment.crop is ", options.augment.crop, "; it must be at least 0");
   QUENCH_CHECK(options.clip_norm >= 0, "clip_norm is ", options.clip_norm, "; it must be at least 0");
   QUENCH_CHECK(options.val_interval >= 1, "val_interval is ", options.val_interval, "; at least 1 is needed");
+  for (const auto& [from, interval] : options.dynamic_intervals)
+    QUENCH_CHECK(interval >= 1, "dynamic_intervals has the interval ", interval, "; at least 1 is needed");
+  QUENCH_CHECK(options.optimizer.epsilon > 0, "epsilon is ", options.optimizer.epsilon, "; it must be above 0");
   QUENCH_CHECK(options.max_steps >= 0 && options.checkpoint_every >= 0 && options.log_every >= 1,
                "max_steps and checkpoint_every must be at least 0, log_every at least 1");
   QUENCH_CHECK(!options.resume || !options.folder.empty(), "to resume, the folder with the checkpoint must be given");

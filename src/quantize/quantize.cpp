@@ -268,7 +268,8 @@ class Quantizing {
     options.workers = config_.calibration.workers;
     options.skip_broken = config_.calibration.skip_broken;
     options.device = config_.calibration.device;
-    record_.agreement = agreement(original_, model_.graph, *data_.calib, options);
+    const Dataset* data = data_.calib ? data_.calib : data_.train;  // of loops that find scales themselves
+    record_.agreement = agreement(original_, model_.graph, *data, options);
   }
 
   EvalResult evaluated(const Graph& graph, const char* what) const {

@@ -119,10 +119,15 @@ TEST(TrainCommand, ResumesAfterAKill) {
     ::kill(child, SIGKILL);
     int status = 0;
     ::waitpid(child, &status, 0);
-    if (WIFEXITED(status)) std::filesystem::remove_all(folder.path("broken"));  // it was done already: once more
+    if (!WIFEXITED(status)) continue;
+    EXPECT_EQ(WEXITSTATUS(status), 0) << read_text(outputs.path("err"));
+    std::filesystem::remove_all(folder.path("broken"));  // it was done already: once more
   }
+  const bool kept = std::filesystem::exists(folder.path("broken/training/checkpoint.safetensors"));
   const Outcome last = quench_run(job(folder.path("broken"), {"--resume", "--force"}));
   ASSERT_EQ(last.code, 0) << last.err;
+  const auto record = nlohmann::json::parse(read_text(folder.path("broken/record.json")));
+  EXPECT_EQ(record.at("training").at("resumed_from") > 0, kept);
   EXPECT_EQ(model_in(folder, "broken"), model_in(folder, "whole"));
 }
 

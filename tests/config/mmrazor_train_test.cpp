@@ -61,9 +61,12 @@ TEST(MmrazorTrain, AnArchitectureWithACheckpointIsAModelOfTheZoo) {
   const std::string model =
       "model: {type: mmrazor.MMArchitectureQuant, float_checkpoint: r18.pth, architecture: {type: ImageClassifier, "
       "backbone: {type: mmcls.ResNet, depth: 18}, head: {type: LinearClsHead, num_classes: 10}}}";
-  EXPECT_EQ(job_of(model).model, "zoo:resnet18?weights=r18.pth&num_classes=10");
+  EXPECT_EQ(job_of(model).model, "zoo:resnet18?num_classes=10&weights=r18.pth");
   EXPECT_EQ(job_of(model, {"quench.model=other.onnx"}).model, "other.onnx");
-  EXPECT_CONTAINS(refused(model, {"model.architecture.backbone.depth=19"}), "the zoo has no ResNet with depth '19'");
+  const JobConfig other = job_of(model, {"model.architecture.backbone.depth=19"});
+  EXPECT_EQ(other.model, "");
+  EXPECT_CONTAINS(other.notes.front(), "the zoo has no ResNet with depth '19'");
+  EXPECT_EQ(job_of(model, {"model.architecture.type=FasterRCNN"}).model, "");
   EXPECT_EQ(job_of(model, {"model.float_checkpoint=https://example.org/r18.pth"}).model, "");
 }
 
