@@ -286,7 +286,9 @@ void add_quantize(CLI::App& app, CommandLine& command_line) {
 void run_quantizing(const QuantizeArguments& arguments, const CommandLine& command_line) {
   const ProcessPlace place = arguments.dry_run ? ProcessPlace() : command_line.place;
   if (arguments.dry_run && !command_line.place.is_first()) return;
-  const Processes processes(place);  // first of all: an error of one stops the others
+  ProcessOptions options;
+  if (arguments.trains) options.advice = "--resume goes on from the last checkpoint, with any number of processes";
+  const Processes processes(place, options);  // first of all: an error of one stops the others
   QuantizeJob job = job_of(arguments);
   processes.barrier();  // all have looked at the output folder before anyone writes
   job.place = place;

@@ -248,6 +248,7 @@ class Quantizing {
     options.workers = config_.calibration.workers;
     options.folder = options_.training;
     options.resume = options_.resume;
+    options.processes = options_.processes;
     options.epoch_done = options_.epoch_done;
     if (options_.progress)
       options.progress = [this](std::int64_t done, std::int64_t total, double) {

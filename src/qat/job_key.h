@@ -1,0 +1,13 @@
+// What a checkpoint belongs to.
+#pragma once
+
+#include <cstdint>
+
+#include "quench/train.h"
+
+namespace quench {
+
+// Of all that decides the result of a training job; the number of processes does not.
+std::uint64_t job_key(const QuantizedModel& model, const TrainData& data, const TrainOptions& options);
+
+}  // namespace quench
