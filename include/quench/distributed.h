@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -88,6 +89,12 @@ class Processes {
 void merge_observers(const Processes& processes, const std::vector<Observer*>& observers);
 // Each becomes that of the first process.
 void copy_first_observers(const Processes& processes, const std::vector<Observer*>& observers);
+
+// For training, which observes while it goes on: observers that were alike (their states then are `before`) and of
+// which each has seen its process's share of one batch since become those that saw the whole batch. Refreshable ones
+// alone.
+void join_shares(const Processes& processes, const std::vector<Observer*>& observers,
+                 const std::vector<std::map<std::string, at::Tensor>>& before);
 
 // Averages gradients over all processes while backward runs: as soon as the gradients of a bucket (about 1 MB) are
 // there, adding them up begins. The first step finds out in which order they come.

@@ -90,7 +90,7 @@ struct QuantizeOptions {
   std::function<void(const StageRecord& stage, const Graph& graph)> after_stage;
   std::function<void(const std::string& what, std::int64_t done, std::int64_t total)> progress;
   std::function<void(const UnitRecord& unit, std::size_t index, std::size_t count)> unit_done;  // of reconstruction
-  const Processes* processes = nullptr;  // calibrate and evaluate together; the first one's record is complete
+  const Processes* processes = nullptr;  // calibrate, train and evaluate together; the first one's record is complete
   std::string checkpoint;  // a folder where reconstruction keeps finished units and looks for them; "": none
   std::string training;    // a folder where training keeps its checkpoints and logs; "": none
   bool resume = false;     // training goes on from the checkpoint there

@@ -20,6 +20,8 @@
 
 namespace quench {
 
+class Processes;
+
 struct OptimizerOptions {
   std::string name = "sgd";                           // sgd, adam, adamw
   double lr = 0.01;                                   // at its highest
@@ -55,8 +57,8 @@ struct TrainOptions {
   std::string loop = "learn";  // 'quench list loops'
   int epochs = 10;
   std::int64_t max_steps = 0;  // ends earlier, after so many steps; 0: all of them
-  std::int64_t batch = 128;
-  int workers = 1;  // decoding threads
+  std::int64_t batch = 128;    // of all processes together
+  int workers = 1;             // decoding threads
   std::uint64_t seed = 0;
   std::string device = "cpu";
   bool bf16 = false;  // convolutions and products in bfloat16, parameters in float32
@@ -81,6 +83,9 @@ struct TrainOptions {
   std::int64_t checkpoint_every = 0;  // steps; 0: after each epoch
   bool resume = false;                // from the last checkpoint in the folder, to the same bits
   std::int64_t log_every = 50;        // steps
+  // Several train together: each takes its share of every batch, the first one alone reads and writes the folder and
+  // is the one that reports.
+  const Processes* processes = nullptr;
 
   std::function<void(std::int64_t done, std::int64_t total, double loss)> progress = {};
   std::function<void(const struct TrainEpoch& epoch)> epoch_done = {};

@@ -207,6 +207,14 @@ Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDa
   if (job.config.train && !job.dry_run) {
     options.training = job.training();
     options.resume = job.resume;
+    const bool kept = std::filesystem::exists(job.training() + "/checkpoint.safetensors");
+    if (kept && !job.resume && processes.is_first()) {
+      std::filesystem::remove_all(job.training());
+      if (!common.silent())
+        std::cerr << "starting afresh: an earlier run's checkpoint was discarded (--resume goes on from it)\n";
+    }
+    if (!kept && job.resume && !common.silent())
+      std::cerr << "there is no checkpoint to resume from: training from the start\n";
     options.epoch_done = [&](const TrainEpoch& epoch) {
       if (common.silent()) return;
       bars.clear_line();
@@ -288,7 +296,9 @@ void add_quantize(CLI::App& app, CommandLine& command_line) {
 void run_quantizing(const QuantizeArguments& arguments, const CommandLine& command_line) {
   const ProcessPlace place = arguments.dry_run ? ProcessPlace() : command_line.place;
   if (arguments.dry_run && !command_line.place.is_first()) return;
-  const Processes processes(place);  // first of all: an error of one stops the others
+  ProcessOptions options;
+  if (arguments.trains) options.advice = "--resume goes on from the last checkpoint, with any number of processes";
+  const Processes processes(place, options);  // first of all: an error of one stops the others
   QuantizeJob job = job_of(arguments);
   processes.barrier();  // all have looked at the output folder before anyone writes
   job.place = place;

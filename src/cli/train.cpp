@@ -15,6 +15,7 @@ void add_train(CLI::App& app, CommandLine& command_line) {
   add_quantize_options(command, *arguments);
   add_training_options(command, *arguments);
   command.callback([&command_line, arguments] {
+    command_line.together = true;
     command_line.action = [&command_line, arguments] { run_quantizing(*arguments, command_line); };
   });
 }

@@ -25,7 +25,45 @@ std::map<std::string, at::Tensor> state_of(const TensorMap& all, std::size_t obs
   return state;
 }
 
+using State = std::map<std::string, at::Tensor>;
+
+bool has_seen(const State& state) { return state.at("batches").item<std::int64_t>() > 0; }
+
+// Both began with `before`. A moving range is monotone in that of the batch, so that its least and greatest value over
+// the shares is the one that the whole batch gives, to the bit. What is neither is a sum.
+void join(State& own, const State& other, const State& before) {
+  if (!has_seen(other)) return;
+  if (!has_seen(own)) {
+    own = other;
+    return;
+  }
+  for (auto& [name, tensor] : own) {
+    if (name == "shape") continue;
+    const at::Tensor& theirs = other.at(name);
+    if (name == "min")
+      tensor = at::minimum(tensor, theirs);
+    else if (name == "max" || name == "batches")
+      tensor = at::maximum(tensor, theirs);
+    else
+      tensor = before.contains(name) ? tensor + (theirs - before.at(name)) : tensor + theirs;
+  }
+}
+
 }  // namespace
+
+void join_shares(const Processes& processes, const std::vector<Observer*>& observers,
+                 const std::vector<State>& before) {
+  if (!processes.are_several()) return;
+  for (const Observer* one : observers)
+    QUENCH_CHECK(one->refreshable(), "an observer '", one->kind(), "' cannot be joined in the middle of training");
+  std::vector<TensorMap> all;
+  for (const std::string& bytes : processes.gather(states_of(observers))) all.push_back(tensors_of_bytes(bytes));
+  for (std::size_t i = 0; i < observers.size(); ++i) {
+    State joined = state_of(all.front(), i);
+    for (std::size_t rank = 1; rank < all.size(); ++rank) join(joined, state_of(all[rank], i), before[i]);
+    observers[i]->load(joined);
+  }
+}
 
 void merge_observers(const Processes& processes, const std::vector<Observer*>& observers) {
   if (!processes.are_several()) return;

@@ -31,7 +31,15 @@ void Processes::broadcast(at::Tensor& tensor) const {
 }
 
 std::string Processes::broadcast(const std::string& bytes) const {
-  return group_ ? gather(is_first() ? bytes : "").front() : bytes;
+  if (!group_) return bytes;
+  at::Tensor length = at::full({1}, static_cast<std::int64_t>(bytes.size()), at::kLong);
+  broadcast(length);
+  std::string shared(static_cast<std::size_t>(length.item<std::int64_t>()), '\0');
+  if (shared.empty()) return shared;
+  if (is_first()) shared = bytes;
+  at::Tensor all = at::from_blob(shared.data(), {static_cast<std::int64_t>(shared.size())}, at::kByte);
+  broadcast(all);
+  return shared;
 }
 
 std::vector<std::string> Processes::gather(const std::string& bytes) const {

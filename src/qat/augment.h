@@ -1,7 +1,10 @@
-// Random changes of a batch of images [N, C, H, W], drawn from the given generator.
+// Random changes of a batch of images [N, C, H, W], drawn from the given generator. Where the images are a part of a
+// larger batch the numbers are drawn for all of it, so that each image gets what it would get there.
 #pragma once
 
 #include <cstdint>
+
+#include "quench/train.h"
 
 namespace at {
 class Tensor;
@@ -10,11 +13,20 @@ struct Generator;
 
 namespace quench {
 
+struct PartOfBatch {
+  std::int64_t first = 0, of = 0;  // its first item among so many; 0: it is all of them
+};
+
 // Each image by its own dx and dy in [-pixels, pixels]; what comes in from outside repeats the edge.
 at::Tensor random_shift(const at::Tensor& images, std::int64_t pixels, const at::Generator& generator);
 // The same with zeros from outside: a window of the image padded by so many pixels.
-at::Tensor random_crop(const at::Tensor& images, std::int64_t pixels, const at::Generator& generator);
-at::Tensor random_flip(const at::Tensor& images,
-                       const at::Generator& generator);  // half of them, left to right
+at::Tensor random_crop(const at::Tensor& images, std::int64_t pixels, const at::Generator& generator,
+                       const PartOfBatch& part = {});
+// Half of them, left to right.
+at::Tensor random_flip(const at::Tensor& images, const at::Generator& generator, const PartOfBatch& part = {});
+
+// All images among a model's inputs, by the options; the seed alone decides what is drawn.
+NamedValues augmented(NamedValues inputs, const AugmentOptions& options, std::uint64_t seed,
+                      const PartOfBatch& part = {});
 
 }  // namespace quench

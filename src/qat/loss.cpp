@@ -52,6 +52,13 @@ at::Tensor predictions(const at::Tensor& logits, const Batch& batch, const Datas
   return at::cat(rows);
 }
 
+at::Tensor weighted_target_loss(const at::Tensor& logits, const LossInput& input, const TrainOptions& options) {
+  if (input.weight == 0) return logits.sum() * 0;  // a mean over nothing would not be a number
+  const at::Tensor loss = input.data.task() == Task::kNextToken ? token_loss(logits, input.batch, input.data, options)
+                                                                : label_loss(logits, input.batch, options);
+  return input.weight == 1 ? loss : loss * input.weight;
+}
+
 // Hinton et al., section 2: softmaxes at a temperature T, the gradient scaled back by T squared.
 at::Tensor distance(const at::Tensor& logits, const at::Tensor& teacher, double temperature) {
   const at::Tensor ours = (logits / temperature).log_softmax(1);
@@ -68,17 +75,21 @@ void check_trainable(const Dataset& data, const TrainOptions& options) {
   QUENCH_CHECK(data.size() > 0, "the training data is empty");
 }
 
-at::Tensor training_loss(const at::Tensor& raw, const at::Tensor& teacher, const Batch& batch, const Dataset& data,
-                         const TrainOptions& options) {
-  const at::Tensor logits = raw.to(at::kFloat);
-  const double learned = teacher.defined() ? options.distill.weight : 0.0;
+double targets_in(const Batch& batch, const Dataset& data) {
+  if (data.task() != Task::kNextToken) return static_cast<double>(batch.size());
+  double count = 0;
+  for (const std::int64_t length : batch.lengths) count += static_cast<double>(std::max<std::int64_t>(length - 1, 0));
+  return count;
+}
+
+at::Tensor training_loss(const LossInput& input, const TrainOptions& options) {
+  const at::Tensor logits = input.logits.to(at::kFloat);
+  const double learned = input.teacher.defined() ? options.distill.weight : 0.0;
   at::Tensor loss;
-  if (learned < 1)
-    loss =
-        data.task() == Task::kNextToken ? token_loss(logits, batch, data, options) : label_loss(logits, batch, options);
+  if (learned < 1) loss = weighted_target_loss(logits, input, options);
   if (learned == 0) return loss;
-  const at::Tensor far =
-      distance(predictions(logits, batch, data), predictions(teacher, batch, data), options.distill.temperature);
+  const at::Tensor far = distance(predictions(logits, input.batch, input.data),
+                                  predictions(input.teacher, input.batch, input.data), options.distill.temperature);
   return loss.defined() ? loss * (1 - learned) + far * learned : far;
 }
 

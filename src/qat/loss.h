@@ -6,9 +6,17 @@
 
 namespace quench {
 
-// `logits` is the model's first output; `teacher` that of the float model, undefined without distillation.
-at::Tensor training_loss(const at::Tensor& logits, const at::Tensor& teacher, const Batch& batch, const Dataset& data,
-                         const TrainOptions& options);
+struct LossInput {
+  const at::Tensor& logits;   // the model's first output
+  const at::Tensor& teacher;  // that of the float model, undefined without distillation
+  const Batch& batch;
+  const Dataset& data;
+  double weight = 1.0;  // of labels and next tokens: those of a share weigh as they do in the whole batch
+};
+at::Tensor training_loss(const LossInput& input, const TrainOptions& options);
+
+// How many labels or tokens of the batch count.
+double targets_in(const Batch& batch, const Dataset& data);
 
 // Throws if the data cannot train: no labels, and no float model to learn from.
 void check_trainable(const Dataset& data, const TrainOptions& options);

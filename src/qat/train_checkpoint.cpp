@@ -3,8 +3,10 @@
 #include <ATen/ATen.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "quench/distributed.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -88,6 +90,18 @@ TensorMap on_host(const TensorMap& tensors) {
   return copies;
 }
 
+// Nothing if there is none. The folder may be on the first one's machine alone.
+std::optional<std::string> file_of_first(const std::string& path, const Processes& processes) {
+  std::string bytes;
+  if (processes.is_first()) {
+    std::ifstream file(path, std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(file), {});
+    QUENCH_CHECK(!std::filesystem::exists(path) || !bytes.empty(), "'", path, "' cannot be read, or is empty");
+  }
+  bytes = processes.broadcast(bytes);
+  return bytes.empty() ? std::nullopt : std::optional(std::move(bytes));
+}
+
 }  // namespace
 
 void write_checkpoint(const std::string& folder, const TrainState& state) {
@@ -99,11 +113,12 @@ void write_checkpoint(const std::string& folder, const TrainState& state) {
   write_safetensors(path_of(folder, "checkpoint.safetensors"), all);
 }
 
-std::optional<TrainState> read_checkpoint(const std::string& folder, std::uint64_t key) {
+std::optional<TrainState> read_checkpoint(const std::string& folder, std::uint64_t key, const Processes& processes) {
   const std::string path = path_of(folder, "checkpoint.safetensors");
-  if (!std::filesystem::exists(path)) return std::nullopt;
+  const std::optional<std::string> bytes = file_of_first(path, processes);
+  if (!bytes) return std::nullopt;
   TensorMap all = with_context([&] { return concat("remove '", path, "' to train from the start"); },
-                               [&] { return read_safetensors(path); });
+                               [&] { return tensors_of_bytes(*bytes); });
   const auto record = all.find(kRecord);
   QUENCH_CHECK(record != all.end(), "'", path, "' is not a checkpoint of a training run");
   const auto* text = record->second.const_data_ptr<std::uint8_t>();
@@ -126,6 +141,11 @@ void write_best(const std::string& folder, const TensorMap& tensors) {
   write_safetensors(path_of(folder, "best.safetensors"), on_host(tensors));
 }
 
-TensorMap read_best(const std::string& folder) { return read_safetensors(path_of(folder, "best.safetensors")); }
+TensorMap read_best(const std::string& folder, const Processes& processes) {
+  const std::string path = path_of(folder, "best.safetensors");
+  const std::optional<std::string> bytes = file_of_first(path, processes);
+  QUENCH_CHECK(bytes, "'", path, "' is gone: it held the best epoch");
+  return with_context([&] { return concat("in '", path, "'"); }, [&] { return tensors_of_bytes(*bytes); });
+}
 
 }  // namespace quench

@@ -27,6 +27,12 @@ bool is_buffer(const Value& value) {
   });
 }
 
+// Those that the present training writes.
+bool is_running(const Value& value) {
+  return value.tensor().is_floating_point() && is_buffer(value) &&
+         std::none_of(value.uses().begin(), value.uses().end(), [](const Value::Use& use) { return use.node->frozen; });
+}
+
 bool trains(const Value& value) {
   return value.is_constant() && (value.is_parameter() || is_buffer(value) || is_quantizer_state(value));
 }
@@ -208,6 +214,20 @@ void TrainingGraph::hold_norms(bool hold) {
       if (node->op() == "BatchNormalization" && !node->frozen) held_.push_back(node.get());
   for (Node* norm : held_) norm->frozen = true;
   executor_.reset();
+}
+
+std::vector<at::Tensor> TrainingGraph::running_statistics() const {
+  std::vector<at::Tensor> all;
+  for (const Value* value : model_.graph.constants())
+    if (is_running(*value)) all.push_back(value->tensor());
+  return all;
+}
+
+std::vector<Observer*> TrainingGraph::observers_of(bool of_data) const {
+  std::vector<Observer*> list;
+  for (const ObservedQuantizer& one : observing_->quantizers())
+    if (one.from_data == of_data) list.push_back(one.observer.get());
+  return list;
 }
 
 TensorMap TrainingGraph::observers() const {

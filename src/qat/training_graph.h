@@ -59,7 +59,9 @@ class TrainingGraph {
   bool norms_frozen() const { return frozen_; }
   void hold_norms(bool hold);  // their statistics, until they are let go
 
-  TensorMap observers() const;  // what they have seen so far
+  std::vector<at::Tensor> running_statistics() const;       // of norms that are not frozen
+  std::vector<Observer*> observers_of(bool of_data) const;  // else of what follows from constants: weights
+  TensorMap observers() const;                              // what they have seen so far
   void load_observers(const TensorMap& state);
 
   const Graph& graph() const;

@@ -27,6 +27,7 @@ double validation_score(const Graph& graph, const Dataset& data, const TrainOpti
   how.workers = options.workers;
   how.device = options.device;
   how.optimize = true;
+  how.processes = options.processes;
   const EvalResult result = evaluate(as_deployed(graph, quantized), data, how);
   return result.task == Task::kNextToken ? -result.perplexity() : result.top1();
 }

@@ -108,6 +108,9 @@ class Quantizing {
                      config_.bias_correction.value_or(BiasCorrection::kNone) == BiasCorrection::kNone,
                  "equalize, smooth and bias_correction are for post-training quantization; training does their work");
     QUENCH_CHECK(data_.train || !stages_.reaches("train"), "no data to train on");
+    QUENCH_CHECK(!config_.calibration.skip_broken,
+                 "broken items cannot be skipped in training: the order of batches would depend on them; remove them "
+                 "from the data");
   }
 
   void begin_record() {
@@ -249,6 +252,7 @@ class Quantizing {
     options.workers = config_.calibration.workers;
     options.folder = options_.training;
     options.resume = options_.resume;
+    options.processes = options_.processes;
     options.epoch_done = options_.epoch_done;
     if (options_.progress)
       options.progress = [this](std::int64_t done, std::int64_t total, double) {

@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "observers/observing.h"
+#include "observers/scaleless.h"
 #include "quench/distributed.h"
+#include "support/expect_error.h"
 #include "support/together.h"
 
 namespace quench {
@@ -29,7 +31,8 @@ std::vector<std::unique_ptr<Observer>> observers() {
       const QScheme parsed = QScheme::parse(scheme);
       if ((!entry.per_channel && !parsed.per_tensor()) || (!entry.affine && !parsed.symmetric())) continue;
       auto observer = make_observer(name, parsed, options_for(entry));
-      if (!observer->by_batch()) made.push_back(std::move(observer));
+      const bool finds_scales = !dynamic_cast<const ScalelessObserver*>(observer.get());
+      if (finds_scales && !observer->by_batch()) made.push_back(std::move(observer));
     }
   }
   return made;
@@ -91,6 +94,30 @@ void expect_first_ones(const Processes& processes) {
   copy_first_observers(processes, {mine.get()});
   EXPECT_EQ(mine->qparams(), first->qparams());
 }
+
+// Each sees its share of every batch, and all are joined after it.
+void expect_joined(const Processes& processes) {
+  for (const char* kind : {"min_max", "ema_min_max", "lsq"}) {
+    for (const char* scheme : {"int8 symmetric tensor", "int8 symmetric channel:1"}) {
+      const auto mine = observer_of(kind, scheme), whole = observer_of(kind, scheme);
+      at::manual_seed(5);
+      for (int step = 0; step < 4; ++step) {
+        const at::Tensor batch = at::randn({8, 4, 5}) * (1 + step % 3);
+        const std::int64_t share = 8 / processes.size();
+        const auto before = mine->state();
+        mine->observe(batch.narrow(0, share * processes.rank(), share));
+        join_shares(processes, {mine.get()}, {before});
+        whole->observe(batch);
+        expect_same(*mine, *whole);
+      }
+    }
+  }
+  const auto other = observer_of("histogram", "int8 symmetric tensor");
+  EXPECT_ERROR(join_shares(processes, {other.get()}, {other->state()}), "an observer 'histogram' cannot be joined");
+}
+
+TEST(JoinShares, OfTwoProcesses) { together(2, expect_joined); }
+TEST(JoinShares, OfFourProcesses) { together(4, expect_joined); }
 
 TEST(MergeObservers, OfTwoProcesses) {
   together(2, [](const Processes& processes) {

@@ -1,0 +1,73 @@
+#include "qat/job_key.h"
+
+#include <fmt/format.h>
+
+#include "core/hash.h"
+#include "data/content.h"
+#include "qat/train_fields.h"
+#include "quench/error.h"
+
+namespace quench {
+namespace {
+
+// What only says when something is written or shown does not decide the result.
+bool decides_result(const std::string& key) {
+  return key != "log_every" && key != "checkpoint_every" && key != "val_float";
+}
+
+// Collects the options as text.
+class Listed {
+ public:
+  template <typename T>
+  void operator()(const char* key, const T& field) {
+    if (decides_result(key)) text_ += concat(" ", key, "=", field);
+  }
+  void operator()(const char* key, double field) { text_ += fmt::format(" {}={}", key, field); }
+  void operator()(const char* key, const std::optional<double>& field) { (*this)(key, field.value_or(-1)); }
+  void operator()(const char* key, const std::vector<double>& field) {
+    for (const double one : field) (*this)(key, one);
+  }
+  void operator()(const char* key, const std::vector<std::pair<int, int>>& field) {
+    for (const auto& [from, interval] : field) text_ += concat(" ", key, "=", from, ":", interval);
+  }
+  void enter(const char* key) { text_ += concat(" ", key, "{"); }
+  void leave() { text_ += "}"; }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+std::string parameters_text(const Graph& graph) {
+  NamedValues values;
+  for (const Value* value : graph.parameters()) values[value->name()] = RtValue(value->tensor().detach().cpu());
+  return content_text(values);
+}
+
+// A few items tell sets of the same size apart.
+std::string items_text(const Dataset* data) {
+  if (!data || data->size() == 0) return "";
+  std::string text = concat(data->size());
+  for (const std::int64_t index : {std::int64_t{0}, data->size() / 2, data->size() - 1}) {
+    const Sample sample = data->get(index);
+    text += concat(" ", content_text(sample.inputs.values()), " ", sample.label);
+  }
+  return text;
+}
+
+// Each process has a GPU of its own.
+std::string kind_of(const std::string& device) { return device.substr(0, device.find(':')); }
+
+}  // namespace
+
+std::uint64_t job_key(const QuantizedModel& model, const TrainData& data, const TrainOptions& options,
+                      const Graph* teacher) {
+  Listed listed;
+  visit_train_options(options, listed);
+  return stable_hash(concat(to_text(model.graph, {.data = false}), to_yaml(model.plan), listed.text(), " ",
+                            options.seed, " ", kind_of(options.device), " ", items_text(&data.train), " ",
+                            items_text(data.validation), parameters_text(model.graph),
+                            teacher ? parameters_text(*teacher) : ""));
+}
+
+}  // namespace quench

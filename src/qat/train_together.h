@@ -1,0 +1,50 @@
+// One of the processes that train a model together: its share of each batch, and what they put together in each step,
+// so that all have the same parameters after it. One alone takes whole batches, and nothing is put together.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "qat/augment.h"
+#include "qat/training_graph.h"
+#include "quench/distributed.h"
+
+namespace quench {
+
+class TrainTogether {
+ public:
+  // All begin with the first one's tensors. `processes` null: one alone. The graph must outlive it.
+  TrainTogether(const Processes* processes, TrainingGraph& graph);
+  ~TrainTogether();
+
+  const Processes& processes() const { return all_; }
+  bool is_first() const { return all_.is_first(); }
+
+  // Throws if batches of so many items of this data cannot be shared.
+  void check_batch(const Dataset& data, std::int64_t batch) const;
+  // For a Loader: this process's share of each batch; `order.batch_size` and `order.offset` count items of all.
+  LoadOptions share_of(LoadOptions order) const;
+  PartOfBatch part(std::int64_t items) const;        // that so many items of this process are
+  std::uint64_t own_seed(std::uint64_t seed) const;  // of dropout: another one in each process
+  // How much the mean over `targets` of this process weighs in that over all, times their number: 1 if all have equally
+  // many.
+  double weight_of(double targets) const;
+
+  // A step: begin, forward, backward, finish; then the optimizer's part.
+  void begin();
+  void backward(const at::Tensor& loss);  // gradients are what one process finds for the whole batch
+  // Running statistics are averaged, scales are those that observers of the whole batch find. The mean loss.
+  double finish(const at::Tensor& loss);
+
+ private:
+  void average_statistics(at::Tensor& loss) const;
+  void join_observers() const;
+
+  const Processes alone_;
+  const Processes& all_;
+  TrainingGraph& graph_;
+  std::unique_ptr<AveragedGradients> gradients_;
+  std::vector<TensorMap> before_;  // what observers of data had seen ahead of the step
+};
+
+}  // namespace quench

@@ -1,0 +1,228 @@
+// Training in several processes is training in one: the same losses and parameters, but for the rounding of sums.
+#include "qat/train_together.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "data/files.h"
+#include "qat/quarters_net.h"
+#include "quench/error.h"
+#include "quench/train_loop.h"
+#include "support/expect_error.h"
+#include "support/together.h"
+
+namespace quench {
+namespace {
+
+struct Trained {
+  QuantizedModel model;
+  TrainRecord record;
+  std::vector<double> losses;  // of each step
+};
+
+Trained trained(QuantizedModel model, TrainOptions options, const Processes* processes) {
+  Trained result{std::move(model), {}, {}};
+  options.processes = processes;
+  options.progress = [&](std::int64_t, std::int64_t, double loss) { result.losses.push_back(loss); };
+  result.record = train(result.model, {items(), &others()}, options);
+  return result;
+}
+
+TrainOptions frozen() {
+  TrainOptions options = quick();
+  options.freeze_bn_begin = 1;
+  options.clip_norm = 2;
+  return options;
+}
+
+double largest_difference(const Graph& a, const Graph& b) {
+  double largest = 0;
+  for (const Value* value : a.parameters()) {
+    const at::Tensor other = b.value(value->name()).tensor();
+    largest = std::max(largest, (value->tensor() - other).abs().max().item<double>());
+  }
+  return largest;
+}
+
+// Nothing is quantized: what differs is the rounding of sums alone.
+class InFloat : public TrainLoop {
+ public:
+  void prepare_for_run_epoch(Training& training) override {
+    TrainLoop::prepare_for_run_epoch(training);
+    training.set_flags({});
+  }
+};
+QUENCH_REGISTER_LOOP("in_float", InFloat, "of a test")
+
+void expect_as_one(const Processes& processes, const TrainOptions& options, double tolerance) {
+  const Trained one = trained(calibrated(), options, nullptr), all = trained(calibrated(), options, &processes);
+  EXPECT_EQ(all.losses.size(), processes.is_first() ? one.losses.size() : 0U) << "the first one reports";
+  double loss = 0;
+  for (std::size_t i = 0; i < all.losses.size(); ++i) loss = std::max(loss, std::abs(one.losses[i] - all.losses[i]));
+  const double parameters = largest_difference(one.model.graph, all.model.graph);
+  const double moved = largest_difference(one.model.graph, calibrated().graph);
+  if (processes.is_first())
+    std::cerr << processes.size() << " processes, loop " << options.loop << ", " << one.record.steps
+              << " steps: largest difference of a loss " << loss << ", of a parameter " << parameters
+              << "; the largest way of one " << moved << "\n";
+  EXPECT_GT(moved, 1e-3);
+  EXPECT_LE(parameters, tolerance * moved);
+  EXPECT_LE(loss, tolerance);
+  EXPECT_EQ(all.record.items, one.record.items);
+}
+
+// A gradient is a mean over 32 items of sums over some hundred positions, in float: 1e-4 of the way leaves room for the
+// rounding of a few thousand additions (2^-24 each). With quantizers that holds for one step. In later ones a
+// difference in the last bit makes a weight or an activation round to the other code here and there, and such a step is
+// no rounding error: of 24 steps only the order of magnitude is compared.
+void expect_as_one(const Processes& processes) {
+  TrainOptions options = frozen();
+  options.loop = "in_float";
+  expect_as_one(processes, options, 1e-4);
+  options.loop = "learn";
+  expect_as_one(processes, options, 0.2);
+  options.max_steps = 1;
+  expect_as_one(processes, options, 1e-4);
+}
+
+TEST(TrainTogether, TwoAreAsOne) {
+  together(2, [](const Processes& processes) { expect_as_one(processes); });
+}
+TEST(TrainTogether, FourAreAsOne) {
+  together(4, [](const Processes& processes) { expect_as_one(processes); });
+}
+
+std::string bytes_of(const Graph& graph) {
+  TensorMap all;
+  for (const Value* value : graph.constants()) all.emplace(value->name(), value->tensor().detach().contiguous());
+  return safetensors_bytes(all);
+}
+
+// Batch statistics are those of a share, and so are the scales inside a step that observes; what is left of them is
+// the same everywhere.
+TEST(TrainTogether, AllEndWithTheSameBits) {
+  together(3, [](const Processes& processes) {
+    for (const std::string loop : {"learn", "qat_epoch", "lsq_epoch"}) {
+      TrainOptions options = quick();
+      options.loop = loop;
+      options.batch = 33;
+      options.ema = loop == "learn" ? 0.9 : 0.0;
+      const std::string observer = loop == "qat_epoch" ? "ema_min_max" : "min_max";
+      QuantizedModel model = loop == "learn" ? calibrated() : prepared(loop == "lsq_epoch" ? "lsq" : "fixed", observer);
+      const Trained result = trained(std::move(model), options, &processes);
+      EXPECT_LT(result.record.epochs.back().loss, result.record.epochs.front().loss) << loop;
+      const std::vector<std::string> all = processes.gather(bytes_of(result.model.graph));
+      for (const std::string& one : all) EXPECT_TRUE(one == all.front()) << loop;
+    }
+  });
+}
+
+// Every process reaches the same step, and none gets further.
+std::int64_t g_last_step = 0;  // 0: never
+
+class Interrupting : public TrainLoop {
+ public:
+  void prepare_for_run_epoch(Training& training) override {
+    TrainLoop::prepare_for_run_epoch(training);
+    training.set_flags({});  // see above: what differs is rounding
+  }
+  void run_epoch(Training& training) override {
+    for (std::int64_t step = 1; training.run_batch(); ++step)
+      if (8 * (training.epoch() - 1) + step == g_last_step) fail("interrupted");
+  }
+};
+QUENCH_REGISTER_LOOP("interrupting", Interrupting, "of a test")
+
+TrainOptions interruptible(const std::string& folder) {
+  TrainOptions options = frozen();
+  options.loop = "interrupting";
+  options.checkpoint_every = 1;
+  options.folder = folder;
+  options.ema = 0.9;
+  return options;
+}
+
+void run_to(std::int64_t step, const std::string& folder, const Processes* processes) {
+  g_last_step = step;
+  EXPECT_ERROR(trained(calibrated(), interruptible(folder), processes), "interrupted");
+  g_last_step = 0;
+}
+
+void expect_resumes(const std::string& folder, std::int64_t step, const Processes* processes) {
+  TrainOptions options = interruptible(folder);
+  options.resume = true;
+  const Trained resumed = trained(calibrated(), options, processes);
+  EXPECT_EQ(resumed.record.resumed_from, step);
+  EXPECT_EQ(resumed.record.steps, 24);
+  EXPECT_EQ(resumed.record.items, 24 * 32);
+  const Trained whole = trained(calibrated(), interruptible(""), nullptr);
+  EXPECT_LE(largest_difference(resumed.model.graph, whole.model.graph), 1e-5);
+  ASSERT_EQ(resumed.record.epochs.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_NEAR(resumed.record.epochs[i].loss, whole.record.epochs[i].loss, 1e-5) << i;
+}
+
+constexpr const char* kFolder = "QUENCH_TEST_TOGETHER";
+
+TEST(TrainTogether, OneIsResumedByTwo) {
+  const TempFolder folder;
+  if (!is_one_of_several()) {
+    run_to(11, folder.path("run"), nullptr);
+    ::setenv(kFolder, folder.path("run").c_str(), 1);
+  }
+  together(2, [](const Processes& processes) { expect_resumes(std::getenv(kFolder), 11, &processes); });
+  ::unsetenv(kFolder);
+}
+
+TEST(TrainTogether, TwoAreResumedByOne) {
+  const TempFolder folder;
+  if (!is_one_of_several()) ::setenv(kFolder, folder.path("run").c_str(), 1);
+  together(2, [](const Processes& processes) { run_to(13, std::getenv(kFolder), &processes); });
+  if (!is_one_of_several()) expect_resumes(folder.path("run"), 13, nullptr);
+  ::unsetenv(kFolder);
+}
+
+TEST(TrainTogether, SaysWhatCannotBeShared) {
+  together(2, [](const Processes& processes) {
+    TrainOptions options = quick();
+    options.processes = &processes;
+    QuantizedModel model = calibrated();
+    options.batch = 31;
+    EXPECT_ERROR(train(model, {items()}, options), "a batch of 31 items cannot be shared by 2 processes");
+    options.batch = 512;
+    EXPECT_ERROR(train(model, {items()}, options), "the training data has 256 items, fewer than one batch of 512");
+  });
+}
+
+TEST(TrainTogether, SharesAreRowsOfTheBatch) {
+  together(2, [](const Processes& processes) {
+    QuantizedModel model = calibrated();
+    TrainingGraph graph(model);
+    const TrainTogether two(&processes, graph);
+    LoadOptions order{.batch_size = 6, .shuffle = true, .seed = 5, .offset = 12};
+    Loader whole(items(), order), share(items(), two.share_of(order));
+    for (int batch = 0; batch < 3; ++batch) {
+      const std::vector<std::int64_t> all = whole.next()->indices, own = share.next()->indices;
+      const auto begin = all.begin() + 3 * processes.rank();
+      EXPECT_EQ(own, std::vector<std::int64_t>(begin, begin + 3));
+    }
+    EXPECT_EQ(two.part(3).first, 3 * processes.rank());
+    EXPECT_EQ(two.part(3).of, 6);
+    EXPECT_EQ(two.weight_of(processes.rank() + 1), (processes.rank() + 1) / 1.5);
+    EXPECT_EQ(two.own_seed(9) == 9, processes.is_first());
+  });
+}
+
+TEST(TrainTogether, OneAloneTakesAll) {
+  QuantizedModel model = calibrated();
+  TrainingGraph graph(model);
+  const TrainTogether one(nullptr, graph);
+  EXPECT_EQ(one.share_of({.batch_size = 7}).batch_size, 7);
+  EXPECT_EQ(one.share_of({.batch_size = 7}).parts, 1);
+  EXPECT_EQ(one.part(7).of, 7);
+  EXPECT_EQ(one.weight_of(3), 1);
+  EXPECT_EQ(one.own_seed(9), 9U);
+}
+
+}  // namespace
+}  // namespace quench
