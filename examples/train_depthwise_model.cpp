@@ -67,7 +67,7 @@ std::vector<at::Tensor> greatest(const DepthwiseNet& net, const Dataset& images)
       x = layer->norm->forward(layer->conv->forward(x));
       const at::Tensor top = x.amax({0, 2, 3});
       tops[i] = tops[i].defined() ? at::maximum(tops[i], top) : top;
-      x = activate(x, Activation::kRelu6);
+      x = layer->activation->forward(x);
     }
   }
   return tops;
