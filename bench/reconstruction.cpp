@@ -178,6 +178,7 @@ void measure_caches(std::int64_t images) {
         bound, record.cache_seconds, pass, record.cache_seconds / pass, 1e-6 * static_cast<double>(record.memory_bytes),
         1e-6 * static_cast<double>(record.spilled_bytes), 1e-6 * static_cast<double>(peak_resident_bytes()),
         1e-6 * static_cast<double>(before));
+    std::fflush(stdout);
   }
 }
 
