@@ -8,7 +8,8 @@
 namespace quench {
 namespace {
 
-std::vector<std::string> job(const std::string& output, const std::vector<std::string>& more = {}) {
+std::vector<std::string> job(const std::string& output, const std::vector<std::string>& more = {},
+                             const std::string& batch = "16") {
   std::vector<std::string> words = {program_path(),
                                     "train",
                                     demo_model(),
@@ -21,7 +22,7 @@ std::vector<std::string> job(const std::string& output, const std::vector<std::s
                                     "--epochs",
                                     "4",
                                     "--train-batch",
-                                    "16",
+                                    batch,
                                     "--set",
                                     "train.checkpoint_every=2",
                                     "--set",
@@ -79,11 +80,11 @@ TEST(DistributedTraining, AKilledOneEndsTheOthersAndIsResumed) {
 
 TEST(DistributedTraining, ABatchThatCannotBeSharedIsRefused) {
   const TemporaryFolder folder;
-  StartedTogether two(2, job(folder.path("out"), {"--train-batch", "15"}), true);
+  StartedTogether two(2, job(folder.path("out"), {}, "15"), true);
   EXPECT_TRUE(two.end_within(60));
-  EXPECT_EQ(two.code(0), 1);
-  EXPECT_NE(two.error(0).find("a batch of 15 items cannot be shared by 2 processes"), std::string::npos)
-      << two.error(0);
+  const std::string said = two.error(0) + two.error(1);
+  for (const std::size_t rank : {0, 1}) EXPECT_EQ(two.code(rank), 1) << said;
+  EXPECT_NE(said.find("a batch of 15 items cannot be shared by 2 processes"), std::string::npos) << said;
 }
 
 }  // namespace
