@@ -68,8 +68,10 @@ class FakeQuant {
  public:
   virtual ~FakeQuant() = default;
 
-  // y for x, with the gradient that the algorithm defines. Float32 in, float32 out; x is not empty.
+  // y for x, with the gradient that the algorithm defines. Float32 in, float32 out; x is not empty. An algorithm that
+  // takes bfloat16 gets it where the fused loops do (on the CPU, one scale), and gives bfloat16 back.
   virtual at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun& run) const = 0;
+  virtual bool takes_bfloat16() const { return false; }
   // What is really quantized: seen by the observer, baked by exporters (DoReFa: the transformed weight).
   virtual at::Tensor transform(const at::Tensor& x) const;
   // Takes over what an observer found: scale and zero point, and what is derived from them.

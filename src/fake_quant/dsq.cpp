@@ -15,6 +15,7 @@ class Dsq : public FakeQuant {
  public:
   explicit Dsq(const FakeQuantSpec& spec) : FakeQuant(spec), alpha_(spec.options.number("alpha")) {}
 
+  bool takes_bfloat16() const override { return true; }
   at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun&) const override {
     const at::Tensor scale = tensors.scale().detach().clone(), zero = tensors.zero_point().detach().clone();
     return apply_rule(

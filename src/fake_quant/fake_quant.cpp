@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "kernels/affine/bfloat16.h"
 #include "quant/scale_rule.h"
 #include "quench/error.h"
 
@@ -160,6 +161,8 @@ at::Tensor run_fake_quant(const FakeQuant& algorithm, const at::Tensor& x, const
   if (run.flags.observe) observe(algorithm, x, tensors, run);
   if (!run.flags.quantize) return x;
   check_shapes(algorithm.spec(), tensors, x.sizes().vec());
+  const AffineArgs args{tensors.scale(), tensors.zero_point(), algorithm.scheme()};
+  if (algorithm.takes_bfloat16() && has_bfloat16_loops(x, args)) return algorithm.quantize(x, tensors, run);
   return algorithm.quantize(x.to(at::kFloat), tensors, run).to(type);
 }
 

@@ -36,6 +36,7 @@ class Fixed : public FakeQuant {
  public:
   explicit Fixed(const FakeQuantSpec& spec) : FakeQuant(spec) {}
 
+  bool takes_bfloat16() const override { return scheme().is_int(); }
   at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun&) const override {
     const AffineArgs args{tensors.scale(), tensors.zero_point(), scheme(), spec().by};
     return scheme().is_int() ? affine_with_mask(x, args) : float8_with_mask(x, args);

@@ -29,6 +29,7 @@ class Lsq : public FakeQuant {
  public:
   explicit Lsq(const FakeQuantSpec& spec) : FakeQuant(spec) {}
 
+  bool takes_bfloat16() const override { return true; }
   at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun&) const override {
     const at::Tensor scale = used_scale(tensors.scale(), scheme()), zero = used_zero_point(tensors.zero_point());
     const double factor = gradient_factor(scheme(), x.numel(), scale.numel(), spec().options);

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <c10/core/DeviceGuard.h>
 
+#include "kernels/affine/bfloat16.h"
 #include "kernels/job.h"
 #include "kernels/layout.h"
 #include "quench/error.h"
@@ -69,7 +70,9 @@ void lsq_backward_by(const at::Tensor& dy, const at::Tensor& x, const AffineArgs
 
 }  // namespace
 
-at::Tensor fake_quantize(const at::Tensor& x, const AffineArgs& args) { return fake_quantize_by(x, args, false); }
+at::Tensor fake_quantize(const at::Tensor& x, const AffineArgs& args) {
+  return has_bfloat16_loops(x, args) ? fake_quantize_bfloat16(x, args) : fake_quantize_by(x, args, false);
+}
 at::Tensor fake_quantize_ref(const at::Tensor& x, const AffineArgs& args) { return fake_quantize_by(x, args, true); }
 
 at::Tensor quantize_codes(const at::Tensor& x, const AffineArgs& args) {
@@ -87,19 +90,24 @@ at::Tensor dequantize_codes(const at::Tensor& codes, const AffineArgs& args) {
 }
 
 void fake_quantize_masked(const at::Tensor& x, const AffineArgs& args, at::Tensor& y, at::Tensor& mask) {
+  if (has_bfloat16_loops(x, args)) return fake_quantize_masked_bfloat16(x, args, y, mask);
   masked_by(x, args, y, mask, false);
 }
 void fake_quantize_masked_ref(const at::Tensor& x, const AffineArgs& args, at::Tensor& y, at::Tensor& mask) {
   masked_by(x, args, y, mask, true);
 }
 
-at::Tensor masked_gradient(const at::Tensor& dy, const at::Tensor& mask) { return masked_gradient_by(dy, mask, false); }
+at::Tensor masked_gradient(const at::Tensor& dy, const at::Tensor& mask) {
+  const bool narrow = dy.scalar_type() == at::kBFloat16 && dy.is_cpu() && mask.is_non_overlapping_and_dense();
+  return narrow ? masked_gradient_bfloat16(dy, mask) : masked_gradient_by(dy, mask, false);
+}
 at::Tensor masked_gradient_ref(const at::Tensor& dy, const at::Tensor& mask) {
   return masked_gradient_by(dy, mask, true);
 }
 
 void lsq_backward(const at::Tensor& dy, const at::Tensor& x, const AffineArgs& args, at::Tensor& dx, at::Tensor& ds,
                   at::Tensor& dz) {
+  if (has_bfloat16_loops(x, args)) return lsq_backward_bfloat16(dy, x, args, dx, ds, dz);
   lsq_backward_by(dy, x, args, {dx, ds, dz}, false);
 }
 void lsq_backward_ref(const at::Tensor& dy, const at::Tensor& x, const AffineArgs& args, at::Tensor& dx, at::Tensor& ds,

@@ -1,5 +1,6 @@
 // The affine fake-quantizers on whole tensors: fused, threaded loops on the CPU and on CUDA; any dense layout
-// is processed in place. Float32. Each has a plain twin (*_ref) that defines what it must equal: forward bit for
+// is processed in place. Float32; the fake quantizers of an activation take bfloat16 too (kernels/affine/bfloat16.h:
+// has_bfloat16_loops), and give it back. Each has a plain twin (*_ref) that defines what it must equal: forward bit for
 // bit, sums to accumulated rounding. Results have the layout of x.
 #pragma once
 

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "kernels/affine/bfloat16.h"
 #include "kernels/job.h"
 #include "quench/error.h"
 
@@ -96,7 +97,8 @@ void qdrop_backward_by(const at::Tensor& dy, const at::Tensor& x, const AffineAr
 at::Tensor dsq_forward(const at::Tensor& x, const AffineArgs& args) { return fake_quantize(x, args); }
 at::Tensor dsq_forward_ref(const at::Tensor& x, const AffineArgs& args) { return fake_quantize_ref(x, args); }
 at::Tensor dsq_backward(const at::Tensor& dy, const at::Tensor& x, const AffineArgs& args, double alpha) {
-  return dsq_backward_by(dy, x, args, alpha, false);
+  return has_bfloat16_loops(x, args) ? dsq_backward_bfloat16(dy, x, args, alpha)
+                                     : dsq_backward_by(dy, x, args, alpha, false);
 }
 at::Tensor dsq_backward_ref(const at::Tensor& dy, const at::Tensor& x, const AffineArgs& args, double alpha) {
   return dsq_backward_by(dy, x, args, alpha, true);

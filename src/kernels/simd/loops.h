@@ -27,6 +27,8 @@ const SimdLoops QUENCH_SIMD_TABLE = {
     .adaround_backward = adaround_backward,
     .qdrop_forward = qdrop_forward,
     .qdrop_backward = qdrop_backward,
+    .widen_bfloat16 = widen_bfloat16,
+    .narrow_to_bfloat16 = narrow_to_bfloat16,
     .statistics = {.min_max_runs = min_max_runs,
                    .min_max_rows = min_max_rows,
                    .moment_runs = moment_runs,

@@ -56,5 +56,19 @@ void lsq_backward(const ChannelTable& t, Piece piece, const float* dy, const flo
   });
 }
 
+void widen_bfloat16(const std::uint16_t* from, std::int64_t count, float* to) {
+  QUENCH_NO_ALIAS
+  for (std::int64_t i = 0; i < count; ++i) to[i] = __builtin_bit_cast(float, static_cast<std::uint32_t>(from[i]) << 16);
+}
+
+void narrow_to_bfloat16(const float* from, std::int64_t count, std::uint16_t* to) {
+  QUENCH_NO_ALIAS
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, from[i]);
+    const std::uint32_t rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
+    to[i] = static_cast<std::uint16_t>((bits & 0x7FFFFFFF) > 0x7F800000 ? 0x7FC0 : rounded);  // NaN stays one
+  }
+}
+
 }  // namespace
 }  // namespace quench

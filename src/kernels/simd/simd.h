@@ -59,6 +59,8 @@ struct SimdLoops {
                             float* dalpha);
   void (*qdrop_forward)(const ChannelTable&, Piece, const DropCoin&, const float* x, float* y);
   void (*qdrop_backward)(const ChannelTable&, Piece, const DropCoin&, const float* dy, const float* x, float* dx, Sums);
+  void (*widen_bfloat16)(const std::uint16_t* from, std::int64_t count, float* to);
+  void (*narrow_to_bfloat16)(const float* from, std::int64_t count, std::uint16_t* to);  // to nearest, ties to even
   StatisticsLoops statistics;
 };
 
