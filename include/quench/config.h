@@ -53,6 +53,7 @@ struct JobConfig {
   std::vector<std::string> input_shapes;  // of the model's inputs, if its file does not give them: "1,3,224,224"
   QuantConfig quant;                      // platform "" if the config names none
   JobData data;
+  std::string mean, std;  // of images whose data names no normalization, "0.485,0.456,0.406": mmrazor's preprocessor
   CalibrationOptions calibration;
   std::int64_t calibration_samples = 0;  // at most this many items of the data for calibration; 0: all
   MethodConfig method;
@@ -78,6 +79,9 @@ JobConfig config_from_text(const std::string& text, const std::vector<std::strin
 
 // In quench's own schema; read back it gives the same job.
 std::string to_yaml(const JobConfig& job);
+
+// Gives data that names no normalization the job's own. read_config has done so for what the file names.
+void normalize_data(JobConfig& job);
 
 // Throws when the config asks for something in this stage that is not built, and names the keys.
 void refuse_unbuilt(const JobConfig& job, JobStage stage);

@@ -94,7 +94,7 @@ struct TrainOptions {
 struct TrainEpoch {
   int epoch = 0;      // from 1
   double loss = 0.0;  // mean over its items
-  double rate = 0.0;  // learning rate at its end
+  double rate = 0.0;  // learning rate of its last step
   double seconds = 0.0;
   std::optional<double> quantized, in_float;  // top-1 on validation data, or -perplexity; with quantizers, without
   bool operator==(const TrainEpoch&) const = default;

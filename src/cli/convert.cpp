@@ -47,6 +47,9 @@ void convert_model(const Arguments& arguments, const CommonOptions& common) {
     if (arguments.print) object["text"] = print_converted(int8);
     return print_json(object);
   }
+  if (record.layers == 0)
+    std::cerr << "WARNING: no layer computes in integers; the reasons are listed. Integer layers take codes of 8 bits, "
+                 "and tensors quantized on both sides\n";
   if (arguments.print) std::cout << print_converted(int8);
   std::cout << convert_text(record);
   if (!arguments.output.empty()) std::cout << "written     " << arguments.output << "\n";

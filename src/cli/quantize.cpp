@@ -11,6 +11,7 @@
 #include "cli/load_model.h"
 #include "cli/quantize_job.h"
 #include "core/atomic_file.h"
+#include "core/interrupt.h"
 #include "core/output_folder.h"
 #include "core/progress.h"
 #include "data/batch_size.h"
@@ -205,11 +206,13 @@ Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDa
     };
   }
   if (job.config.train && !job.dry_run) {
+    set_interrupt_advice("\nthe same command with --resume goes on from the last checkpoint");
     options.training = job.training();
     options.resume = job.resume;
     const bool kept = std::filesystem::exists(job.training() + "/checkpoint.safetensors");
     if (kept && !job.resume && processes.is_first()) {
-      std::filesystem::remove_all(job.training());
+      for (const char* file : {"checkpoint.safetensors", "best.safetensors", "steps.csv", "log.jsonl"})
+        std::filesystem::remove(job.training() + "/" + file);
       if (!common.silent())
         std::cerr << "starting afresh: an earlier run's checkpoint was discarded (--resume goes on from it)\n";
     }

@@ -68,6 +68,10 @@ void set_training(const QuantizeArguments& arguments, JobConfig& config) {
   QUENCH_CHECK(arguments.trains || !config.train, "the config asks for training (loop '", config.train->loop,
                "'), which 'quench quantize' does not do: use 'quench train', or remove the training keys");
   if (!arguments.trains) return;
+  QUENCH_CHECK(config.train || config.layout != "mmrazor",
+               "the config has no loop that trains with quantizers ('train_cfg.type' QATEpochBasedLoop or "
+               "LSQEpochBasedLoop); 'quench quantize' does post-training quantization");
+  refuse_unbuilt(config, JobStage::kTrain);
   if (!config.train) config.train.emplace();
   if (!arguments.train.empty()) config.data.train = parse_spec(arguments.train);
   if (!arguments.val.empty()) config.data.val = parse_spec(arguments.val);
@@ -95,6 +99,7 @@ void lay_options(const QuantizeArguments& arguments, JobConfig& config) {
   if (!arguments.bits.empty()) set_bits(arguments.bits, config.quant);
   set_method(arguments, config);
   set_training(arguments, config);
+  normalize_data(config);
   config.calibration.workers = std::max(config.calibration.workers, arguments.workers);
 }
 

@@ -42,4 +42,14 @@ DatasetSpec read_spec(const Tree& tree, const std::string& path) {
   return spec;
 }
 
+void normalize_data(JobConfig& job) {
+  if (job.mean.empty() || job.std.empty()) return;
+  for (std::optional<DatasetSpec>* spec : {&job.data.calib, &job.data.eval, &job.data.train, &job.data.val}) {
+    if (!*spec || ((*spec)->kind != "images" && (*spec)->kind != "cifar10" && (*spec)->kind != "idx")) continue;
+    if ((*spec)->options.contains("norm") || (*spec)->options.contains("mean")) continue;
+    (*spec)->options["mean"] = job.mean;
+    (*spec)->options["std"] = job.std;
+  }
+}
+
 }  // namespace quench

@@ -48,15 +48,6 @@ Normalization read_preprocessor(MapReader map, JobConfig& job) {
   return norm;
 }
 
-// Images whose spec does not give a normalization are normalized as in training.
-void normalize(std::optional<DatasetSpec>& spec, const Normalization& norm) {
-  if (!spec || norm.mean.empty() || norm.std.empty()) return;
-  if (spec->kind != "images" && spec->kind != "cifar10" && spec->kind != "idx") return;
-  if (spec->options.contains("norm") || spec->options.contains("mean")) return;
-  spec->options["mean"] = norm.mean;
-  spec->options["std"] = norm.std;
-}
-
 void read_model(MapReader map, Normalization& norm, JobConfig& job) {
   if (const auto type = map.text("type"); type && without_scope(*type) != "MMArchitectureQuant")
     fail_at(*map.find("type"), "'model.type' must be mmrazor.MMArchitectureQuant, not '", *type, "'");
@@ -167,10 +158,9 @@ void read_mmrazor(const Tree& tree, JobConfig& job) {
   if (const Tree* architecture = architecture_of(scopeless)) use_architecture(*architecture, job);
   if (job.model.empty() && job.metadata.contains("float_checkpoint"))
     note(job, "'float_checkpoint' holds weights without a model; name the model file under 'quench.model'");
-  normalize(job.data.calib, norm);
-  normalize(job.data.eval, norm);
-  normalize(job.data.train, norm);
-  normalize(job.data.val, norm);
+  job.mean = norm.mean;
+  job.std = norm.std;
+  normalize_data(job);
   if (!is_ptq) return;
   job.calibration.on_quantized |= job.quant.parity;
   if (!job.calibration.on_quantized)

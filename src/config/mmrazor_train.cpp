@@ -38,9 +38,10 @@ void read_intervals(MapReader& map, TrainOptions& options) {
 
 void read_loop(MapReader map, TrainOptions& options, JobConfig& job) {
   map.find("type");
+  set(options.max_steps, map.integer("max_iters", 1));
   if (const auto epochs = map.integer("max_epochs", 1))
     options.epochs = static_cast<int>(*epochs);
-  else
+  else if (options.max_steps == 0)
     note(job, concat("'train_cfg.max_epochs' is missing: ", options.epochs, " epochs"));
   set(options.val_begin, map.integer("val_begin", 0));
   set(options.val_interval, map.integer("val_interval", 1));
@@ -49,7 +50,6 @@ void read_loop(MapReader map, TrainOptions& options, JobConfig& job) {
   read_intervals(map, options);
   skip(job, map, {"dataloader"}, "name the data under 'quench.data'");
   map.find("by_epoch");
-  keep(job, JobStage::kTrain, map, {"max_iters"});
   map.finish();
 }
 
@@ -91,7 +91,7 @@ void read_wrapper(MapReader map, TrainOptions& options, JobConfig& job) {
 }
 
 // One entry of param_scheduler.
-void read_scheduler(MapReader map, TrainOptions& options) {
+void read_scheduler(MapReader map, TrainOptions& options, JobConfig& job) {
   ScheduleOptions& schedule = options.schedule;
   const std::string type = without_scope(map.text("type").value_or(""));
   const double begin = map.number("begin").value_or(0), end = map.number("end").value_or(options.epochs);
@@ -105,7 +105,9 @@ void read_scheduler(MapReader map, TrainOptions& options) {
     schedule.warmup_epochs = end - begin;
   } else if (type == "CosineAnnealingLR") {
     schedule.name = "cosine";
-    map.find("T_max");
+    if (const auto length = map.number("T_max"); length && *length != options.epochs - begin)
+      note(job, concat("CosineAnnealingLR: falls step by step until the last epoch; its T_max of ", *length,
+                       " is not used"));
     schedule.end = map.number("eta_min").value_or(0.0) / options.optimizer.lr;
   } else if (type == "MultiStepLR") {
     schedule.name = "multi_step";
@@ -127,14 +129,14 @@ void read_scheduler(MapReader map, TrainOptions& options) {
   map.finish();
 }
 
-void read_schedulers(MapReader& top, TrainOptions& options) {
+void read_schedulers(MapReader& top, TrainOptions& options, JobConfig& job) {
   options.schedule.name = "constant";  // mmengine's rate stays if nobody changes it
   const Tree* given = top.find("param_scheduler");
   if (!given) return;
   if (given->is_map() && given->entries.empty()) return;
-  if (!given->is_list()) return read_scheduler({*given, "param_scheduler"}, options);
+  if (!given->is_list()) return read_scheduler({*given, "param_scheduler"}, options, job);
   for (std::size_t i = 0; i < given->items.size(); ++i)
-    read_scheduler({given->items[i], concat("param_scheduler.", i)}, options);
+    read_scheduler({given->items[i], concat("param_scheduler.", i)}, options, job);
 }
 
 void keep_float_training(MapReader& top, JobConfig& job) {
@@ -165,7 +167,7 @@ void read_training(MapReader& top, JobConfig& job) {
     val->finish();
   }
   if (auto wrapper = top.map("optim_wrapper")) read_wrapper(*wrapper, options, job);
-  read_schedulers(top, options);
+  read_schedulers(top, options, job);
   if (auto loader = top.map("train_dataloader")) set(options.batch, loader->integer("batch_size", 1));
   skip(job, top, {"model_wrapper_cfg", "default_hooks", "custom_hooks", "auto_scale_lr"},
        "quench has its own checkpoints, logs and processes");

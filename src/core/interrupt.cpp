@@ -12,7 +12,14 @@ namespace {
 
 std::atomic<int> started_group = 0;
 
-void end_now(int signal) { end_at_once("\nquench: interrupted\n", 128 + signal); }
+std::atomic<const char*> interrupt_advice = nullptr;
+
+void end_now(int signal) {
+  if (const char* advice = interrupt_advice) {
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, advice, std::string_view(advice).size());
+  }
+  end_at_once("\nquench: interrupted\n", 128 + signal);
+}
 
 }  // namespace
 
@@ -32,5 +39,7 @@ void end_cleanly_on_interrupt() {
 }
 
 void set_started_group(int group) { started_group = group; }
+
+void set_interrupt_advice(const char* advice) { interrupt_advice = advice; }
 
 }  // namespace quench

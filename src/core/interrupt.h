@@ -8,6 +8,9 @@ namespace quench {
 
 void end_cleanly_on_interrupt();
 
+// What an interrupt says besides, until it is forgotten (nullptr): how to go on. The text must live as long.
+void set_interrupt_advice(const char* advice);
+
 // The same, from any thread and at any time: the message goes to the standard error as it is.
 [[noreturn]] void end_at_once(std::string_view message, int exit_code) noexcept;
 

@@ -71,7 +71,7 @@ at::Tensor distance(const at::Tensor& logits, const at::Tensor& teacher, double 
 
 void check_trainable(const Dataset& data, const TrainOptions& options) {
   QUENCH_CHECK(data.task() != Task::kNone || options.distill.weight == 1,
-               "the training data has no labels: to learn from the float model alone, set distill.weight to 1");
+               "the training data has no labels: to learn from the float model alone, set train.distill.weight to 1");
   QUENCH_CHECK(data.size() > 0, "the training data is empty");
 }
 

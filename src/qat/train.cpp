@@ -27,6 +27,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+// Whatever is asked for: an interruption must not cost hours.
+constexpr double kSecondsBetweenCheckpoints = 300;
+
 // The averages of weights in their place while it lives.
 class Averaged {
  public:
@@ -101,8 +104,11 @@ class Trainer : public Training {
     state_.items += items;
     ++state_.step;
     if (options_.progress && is_first()) options_.progress(state_.step, all_steps(), loss);
-    if (state_.step % options_.log_every == 0) log_->step(state_.step, state_.epoch, loss, rate_now);
-    if (options_.checkpoint_every > 0 && state_.step % options_.checkpoint_every == 0) save();
+    last_rate_ = rate_now;
+    if (state_.step == 1 || state_.step % options_.log_every == 0)
+      log_->step(state_.step, state_.epoch, loss, rate_now);
+    const bool is_due = options_.checkpoint_every > 0 && state_.step % options_.checkpoint_every == 0;
+    if (is_due || seconds_since(last_saved_) > kSecondsBetweenCheckpoints) save();
     return true;
   }
 
@@ -134,7 +140,7 @@ class Trainer : public Training {
     TrainEpoch one;
     one.epoch = state_.epoch;
     one.loss = state_.loss_in_epoch / static_cast<double>(std::max<std::int64_t>(state_.items_in_epoch, 1));
-    one.rate = rate();
+    one.rate = last_rate_;
     {
       const Averaged averaged(average_);
       if (validates()) measure(one);
@@ -189,7 +195,7 @@ class Trainer : public Training {
     together_.backward(loss);
     const double value = together_.finish(loss);
     QUENCH_CHECK(std::isfinite(value), "the loss is ", value, " at step ", state_.step + 1, " of ", all_steps(),
-                 ": try a lower learning rate (lr is ", rate(), " there)");
+                 ": try a lower learning rate (lr is ", rate(), " there), or look for NaN in the data");
     if (options_.clip_norm > 0) optimizer_.clip(options_.clip_norm);
     optimizer_.step(factor());
     average_.update();
@@ -223,6 +229,7 @@ class Trainer : public Training {
                      {"observers", graph_.observers()},
                      {"average", average_.state()}};
     write_checkpoint(options_.folder, state);
+    last_saved_ = Clock::now();
   }
 
   void resume() {
@@ -261,7 +268,8 @@ class Trainer : public Training {
   TrainState state_;
   TensorMap best_;
   TrainRecord record_;
-  Clock::time_point epoch_start_ = Clock::now();
+  double last_rate_ = 0.0;
+  Clock::time_point epoch_start_ = Clock::now(), last_saved_ = Clock::now();
 };
 
 }  // namespace

@@ -41,6 +41,8 @@ std::ofstream opened(const std::filesystem::path& path, const std::string& begin
 TrainingLog::TrainingLog(const std::string& folder, std::int64_t resumed_from) {
   if (folder.empty()) return;
   const std::filesystem::path path(folder);
+  QUENCH_CHECK(!std::filesystem::exists(path) || std::filesystem::is_directory(path), "'", folder,
+               "' is a file; training keeps its checkpoints and logs in a folder of that name");
   std::filesystem::create_directories(path);
   const bool resumes = resumed_from > 0;
   csv_ = opened(path / "steps.csv",

@@ -26,6 +26,11 @@ bool has_weights_per_tensor(const QuantPlan& plan) {
 }
 
 std::string advice(const QuantizeRecord& record, const JobConfig& config) {
+  if (config.train)
+    return concat(
+        "a lower learning rate (--lr; it was ", config.train->optimizer.lr,
+        "), more data or epochs, a part of the loss from the float model (--set train.distill.weight=0.5), or "
+        "'quench quantize', which does not train");
   std::vector<std::string> tips;
   if (!config.equalize.value_or(false)) tips.emplace_back("--equalize");
   if (config.bias_correction.value_or(BiasCorrection::kNone) == BiasCorrection::kNone)

@@ -22,7 +22,7 @@ void fill_for_loop(QuantSettings& settings, const std::string& loop) {
 JobConfig with_train_defaults(JobConfig config) {
   if (!config.train || config.quant.platform.empty()) return config;
   QuantSettings &weight = config.quant.weight, &activation = config.quant.activation;
-  if (!config.quant.parity)
+  if (!config.quant.parity && !find_platform(config.quant.platform).fixed_schemes)
     for (QuantSettings* settings : {&weight, &activation}) fill_for_loop(*settings, config.train->loop);
   if (!find_platform(config.quant.platform).user_schemes) return config;
   fill(weight.granularity, Granularity::kChannel);

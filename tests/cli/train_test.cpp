@@ -100,6 +100,11 @@ TEST(TrainCommand, BadInputIsRefused) {
   refused({"--lr", "1e30"}, "try a lower learning rate");
   expect_refused(quench_run({"train", demo_model(), "--platform", "onnxruntime", "-o", folder.path("out")}),
                  "no data to train on: give --train SPEC");
+  std::ofstream(folder.path("m.yaml")) << "model: {type: mmrazor.MMArchitectureQuant}\n"
+                                       << "train_cfg: {type: EpochBasedTrainLoop, max_epochs: 1}\n";
+  expect_refused(quench_run({"train", demo_model(), "--config", folder.path("m.yaml"), "--platform", "onnxruntime",
+                             "--train", demo_data(0, 8), "-o", folder.path("out")}),
+                 "no loop that trains with quantizers");
   std::ofstream(folder.path("t.yaml")) << "train: {epochs: 1}\n";
   expect_refused(quench_run({"quantize", demo_model(), "--platform", "onnxruntime", "--config", folder.path("t.yaml"),
                              "--calib", demo_data(0, 4), "-o", folder.path("out")}),

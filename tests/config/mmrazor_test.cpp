@@ -113,6 +113,14 @@ TEST(Mmrazor, NormalizesPicturesAsTheModelWants) {
   EXPECT_EQ(job.data.eval, parse_spec("images:val?norm=half"));
 }
 
+// What the command line names comes later.
+TEST(Mmrazor, NormalizesDataThatIsNamedLater) {
+  JobConfig job = job_of(kPtq);
+  job.data.train = parse_spec("cifar10:data");
+  normalize_data(job);
+  EXPECT_EQ(job.data.train, parse_spec("cifar10:data?mean=0.485,0.456,0.406&std=0.229,0.224,0.225"));
+}
+
 TEST(Mmrazor, KeepsTheStagesThatAreNotBuilt) {
   const JobConfig job = job_of(kPtq);
   EXPECT_EQ(message_of([&] { refuse_unbuilt(job, JobStage::kQuantize); }), "(no error)");
