@@ -6,6 +6,7 @@
 #include "data/content.h"
 #include "qat/train_fields.h"
 #include "quench/error.h"
+#include "quench/quantizers.h"
 
 namespace quench {
 namespace {
@@ -38,11 +39,9 @@ class Listed {
   std::string text_;
 };
 
-std::string parameters_text(const Graph& graph) {
-  NamedValues values;
-  for (const Value* value : graph.parameters()) values[value->name()] = RtValue(value->tensor().detach().cpu());
-  return content_text(values);
-}
+// Structure and checksums of weights, of the network alone: scales that calibration found may differ in their last bits
+// with the number of threads, and the plan says where they are.
+std::string network_text(const Graph& graph) { return to_text(without_quantizers(graph), {.data = false}); }
 
 // A few items tell sets of the same size apart.
 std::string items_text(const Dataset* data) {
@@ -64,10 +63,9 @@ std::uint64_t job_key(const QuantizedModel& model, const TrainData& data, const 
                       const Graph* teacher) {
   Listed listed;
   visit_train_options(options, listed);
-  return stable_hash(concat(to_text(model.graph, {.data = false}), to_yaml(model.plan), listed.text(), " ",
-                            options.seed, " ", kind_of(options.device), " ", items_text(&data.train), " ",
-                            items_text(data.validation), parameters_text(model.graph),
-                            teacher ? parameters_text(*teacher) : ""));
+  return stable_hash(concat(network_text(model.graph), to_yaml(model.plan), listed.text(), " ", options.seed, " ",
+                            kind_of(options.device), " ", items_text(&data.train), " ", items_text(data.validation),
+                            teacher ? network_text(*teacher) : ""));
 }
 
 }  // namespace quench

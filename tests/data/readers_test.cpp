@@ -55,11 +55,22 @@ TEST(Normalize, AsksForTheNormAndNamesTheUsualOnes) {
   EXPECT_EQ(open_dataset(spec + "?norm=none")->get(0).inputs.tensor()[0][0][0].item<float>(), 1.0F / 255.0F);
 }
 
+TEST(Cifar10, AFolderIsItsTrainingFilesInOrder) {
+  const TempFolder folder;
+  folder.write("data_batch_2.bin", std::string(3073, '\x02'));
+  folder.write("data_batch_1.bin", std::string(2 * 3073, '\x01'));
+  folder.write("test_batch.bin", std::string(3073, '\x03'));
+  const auto set = open_dataset("cifar10:" + folder.path() + "?norm=none");
+  ASSERT_EQ(set->size(), 3);
+  EXPECT_EQ(set->get(0).label, 1);
+  EXPECT_EQ(set->get(2).label, 2);
+}
+
 TEST(Cifar10, RefusesBrokenFiles) {
   const TempFolder folder;
   const std::string tail = "?norm=none";
   EXPECT_CONTAINS(opened("cifar10:" + folder.path("none") + tail), "no file '");
-  EXPECT_CONTAINS(opened("cifar10:" + folder.path() + tail), "is a folder, not a file");
+  EXPECT_CONTAINS(opened("cifar10:" + folder.path() + tail), "holds no data_batch_*.bin");
   EXPECT_CONTAINS(opened("cifar10:" + folder.write("e", "") + tail), "is empty");
   EXPECT_CONTAINS(opened("cifar10:" + folder.write("t", std::string(4000, '\0')) + tail),
                   "has 4000 bytes, which is not a multiple of a CIFAR-10 record's 3073");

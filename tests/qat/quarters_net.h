@@ -1,6 +1,8 @@
 // A small network that has learned the quarters, ready to train with quantizers; and options that take a second.
 #pragma once
 
+#include <ATen/Parallel.h>
+
 #include "qat/float_train.h"
 #include "qat/quarters.h"
 #include "quench/calibrate.h"
@@ -28,7 +30,10 @@ inline Graph net() {
     options.epochs = 3;
     options.batch_size = 32;
     options.learning_rate = 0.05;
+    const int threads = at::get_num_threads();
+    at::set_num_threads(1);  // the same bits in every process, however many threads each has
     train_float(*module, items(), nullptr, options);
+    at::set_num_threads(threads);
     return from_module(*module, {at::zeros({2, 1, 12, 12})}).clone();
   }();
   return trained.clone();
