@@ -1,5 +1,7 @@
 #include "zoo/torch_file.h"
 
+#include <ATen/ATen.h>
+
 #include "graph/tensor_extent.h"
 #include "quench/error.h"
 #include "quench/state_dict.h"

@@ -1,11 +1,17 @@
 // The entries of a state dict in a file of torch.save, and their tensors. Several tensors may look into one storage.
 #pragma once
 
-#include <ATen/ATen.h>
-
+#include <cstdint>
 #include <map>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "zoo/torch_archive.h"
+
+namespace at {
+class Tensor;
+}
 
 namespace quench {
 
