@@ -62,7 +62,7 @@ bool reaches(const QuantizeJob& job, const std::string& stage) {
 }
 
 // Calibration looks at this many items of the training data where no others are named.
-constexpr const char* kItemsForCalibration = "1024";
+constexpr std::int64_t kItemsForCalibration = 1024;
 
 void set_training(const QuantizeArguments& arguments, JobConfig& config) {
   QUENCH_CHECK(arguments.trains || !config.train, "the config asks for training (loop '", config.train->loop,
@@ -81,7 +81,8 @@ void set_training(const QuantizeArguments& arguments, JobConfig& config) {
   check_train_options(*config.train);
   if (config.data.calib || !config.data.train) return;
   config.data.calib = config.data.train;
-  config.data.calib->options.try_emplace("limit", kItemsForCalibration);
+  const std::int64_t given = integer_option(*config.data.train, "limit", 1).value_or(kItemsForCalibration);
+  config.data.calib->options["limit"] = std::to_string(std::min(given, kItemsForCalibration));
 }
 
 void lay_options(const QuantizeArguments& arguments, JobConfig& config) {

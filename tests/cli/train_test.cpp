@@ -85,6 +85,23 @@ TEST(TrainCommand, TakesAConfigAndItsAlias) {
   EXPECT_EQ(outcome.json().at("training").at("steps"), 3);
 }
 
+// What the training data says about its own length does not lengthen calibration. There are 1,000 images, fewer than
+// the bound, so that the job's config must show it.
+TEST(TrainCommand, CalibratesOnTheFirstItemsOfTheTrainingData) {
+  const TemporaryFolder folder;
+  const auto trained_on = [&](int limit) {
+    const Outcome outcome = quench_run({"train", demo_model(), "--platform", "onnxruntime", "--train",
+                                        demo_data(0, limit), "--train-batch", "16", "--set", "train.max_steps=1", "-o",
+                                        folder.path("out"), "--force", "--json", "--profile", "0", "--no-deploy"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.json();
+  };
+  EXPECT_EQ(trained_on(48).at("calibration").at("images"), 48);
+  const std::string config = trained_on(5000).at("config").get<std::string>();
+  const std::string calib = config.substr(config.find("calib:"), config.find("train:") - config.find("calib:"));
+  EXPECT_NE(calib.find("limit: \"1024\""), std::string::npos) << config;
+}
+
 TEST(TrainCommand, BadInputIsRefused) {
   const TemporaryFolder folder;
   const auto refused = [&](const std::vector<std::string>& more, const std::string& part) {
