@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "cli/command.h"
+#include "config/schema.h"
 #include "quench/data.h"
 #include "quench/deploy.h"
 #include "quench/fake_quant.h"
@@ -37,6 +38,25 @@ Section zoo_section() {
   return result;
 }
 
+template <typename Item>
+void add_options(Section& section) {
+  for (const auto& [name, entry] : Registry<Item>::instance().entries())
+    for (const OptionInfo& option : entry.item.options) {
+      const std::string fallback = std::visit([](const auto& value) { return concat(value); }, option.fallback);
+      section.items[concat(name, ".", option.name)] =
+          option.summary + (fallback.empty() ? "" : concat(" (default: ", fallback, ")"));
+    }
+}
+
+Section options_section() {
+  Section result{"options", "Options of observers, fake quantizers, platforms and exporters", {}};
+  add_options<ObserverEntry>(result);
+  add_options<FakeQuantEntry>(result);
+  add_options<Platform>(result);
+  add_options<Exporter>(result);
+  return result;
+}
+
 std::vector<Section> all_sections() {
   return {section<OpRegistry>("ops", "Operators"),
           section<PassRegistry>("passes", "Passes"),
@@ -48,7 +68,9 @@ std::vector<Section> all_sections() {
           section<ExporterRegistry>("exporters", "Exporters"),
           section<RuntimeRegistry>("runtimes", "Runtimes"),
           section<DatasetRegistry>("data", "Kinds of data"),
-          zoo_section()};
+          zoo_section(),
+          {"keys", "Keys of a job file", config_keys()},
+          options_section()};
 }
 
 std::vector<Section> chosen_sections(const std::string& key) {
@@ -103,10 +125,11 @@ void add_list(CLI::App& app, CommandLine& command_line) {
   auto options = std::make_shared<Options>();
   CLI::App& command = add_command(app, command_line, "list",
                                   "operators, passes, observers, fake quantizers, platforms, methods, exporters, "
-                                  "runtimes, kinds of data, zoo models");
+                                  "runtimes, kinds of data, zoo models, keys of job files");
   command.add_option(
       "what", options->key,
-      "ops, passes, observers, fake-quantizers, platforms, methods, exporters, runtimes, data or zoo (default: all)");
+      "ops, passes, observers, fake-quantizers, platforms, methods, exporters, runtimes, data, zoo, keys or options "
+      "(default: all)");
   command.add_flag("--markdown", options->markdown, "as the tables of docs/reference.md");
   command.callback([&command_line, options] {
     command_line.action = [&command_line, options] {
