@@ -17,7 +17,7 @@ int report(const std::exception& caught, bool json, const ProcessPlace& place) {
   const std::string who = place.is_first() ? "" : concat(" (process ", place.rank, " of ", place.size, ")");
   std::cerr << "quench: error" << who << ": " << error.what() << std::endl;
   if (json && place.is_first()) print_json({{"error", error.message()}, {"context", error.context()}});
-  return exit_code_of(caught);
+  return noted_interrupt() != 0 ? 128 + noted_interrupt() : exit_code_of(caught);
 }
 
 void add_commands(CLI::App& app, CommandLine& command_line) {

@@ -254,6 +254,8 @@ class Quantizing {
     options.resume = options_.resume;
     options.processes = options_.processes;
     options.epoch_done = options_.epoch_done;
+    options.start_measured = options_.start_measured;
+    options.stop = options_.stop;
     if (options_.progress)
       options.progress = [this](std::int64_t done, std::int64_t total, double) {
         options_.progress("training", done, total);
