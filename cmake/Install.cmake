@@ -16,7 +16,7 @@ install(DIRECTORY include/quench DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_M
 install(DIRECTORY tools/runners DESTINATION ${CMAKE_INSTALL_DATADIR}/quench FILES_MATCHING PATTERN "*.py" PATTERN "*.mjs")
 install(EXPORT quench-targets NAMESPACE quench:: DESTINATION ${package_dir})
 # The user's build recreates the imported target of LibTorch, from its own QUENCH_TORCH if given.
-install(FILES cmake/LibTorch.cmake DESTINATION ${package_dir})
+install(FILES cmake/LibTorch.cmake cmake/QuenchPlugin.cmake cmake/plugin_tag.cpp DESTINATION ${package_dir})
 
 configure_package_config_file(cmake/quench-config.cmake.in ${CMAKE_BINARY_DIR}/quench-config.cmake
   INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)

@@ -7,6 +7,7 @@
 #include "core/exit_code.h"
 #include "core/interrupt.h"
 #include "quench/error.h"
+#include "quench/plugin.h"
 #include "quench/process.h"
 
 namespace quench {
@@ -86,6 +87,7 @@ int run_program(int argc, char** argv) {
     if (!parse(app, argc, argv)) return kDone;
     if (!takes_part(command_line)) return kDone;
     set_threads(command_line.common.threads);
+    for (const std::string& plugin : command_line.common.plugins) load_plugin(plugin);
     command_line.action();
     std::cout.flush();
     QUENCH_CHECK(std::cout, "cannot write to the standard output");
