@@ -26,3 +26,15 @@ install(DIRECTORY tools/runners DESTINATION ${data_dir} FILES_MATCHING PATTERN "
 install(PROGRAMS tools/test-venv DESTINATION ${data_dir})
 file(RELATIVE_PATH setup_script /${CMAKE_INSTALL_BINDIR} /${data_dir}/test-venv)
 install(CODE "file(CREATE_LINK ${setup_script} \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/quench-runtimes\" SYMBOLIC)")
+
+# The program itself writes its manual page and its completions.
+function(install_what_program_says file folder)
+  install(CODE "
+    execute_process(COMMAND \"$<TARGET_FILE:quench_cli>\" ${ARGN} OUTPUT_FILE \"${CMAKE_BINARY_DIR}/installed/${file}\"
+      COMMAND_ERROR_IS_FATAL ANY)")
+  install(FILES ${CMAKE_BINARY_DIR}/installed/${file} DESTINATION ${folder})
+endfunction()
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/installed)
+install_what_program_says(quench.1 ${CMAKE_INSTALL_MANDIR}/man1 help --man)
+install_what_program_says(quench ${CMAKE_INSTALL_DATADIR}/bash-completion/completions completion bash)
+install_what_program_says(_quench ${CMAKE_INSTALL_DATADIR}/zsh/site-functions completion zsh)

@@ -46,6 +46,12 @@ alone "$quench" inspect "$work/out.onnx" > "$work/table"
 grep -q '^probabilities *Softmax' "$work/table"
 tail -4 "$work/table"
 
+# The manual page and the completions are those of the program.
+alone "$quench" help --man | cmp - "$prefix/share/man/man1/quench.1"
+alone "$quench" completion bash | cmp - "$prefix/share/bash-completion/completions/quench"
+alone "$quench" completion zsh | cmp - "$prefix/share/zsh/site-functions/_quench"
+grep -q 'Apache License' "$prefix/share/doc/quench/LICENSE"
+
 alone "$quench" quantize "$model" --platform onnxruntime --calib "$data" -o "$work/int8" --profile 0 --no-deploy > /dev/null
 alone "$quench" deploy "$work"/int8/*.quench.onnx -o "$work/files" > /dev/null
 # Without a runtime it names the script that gets one, and that script is there.
