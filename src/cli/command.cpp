@@ -24,10 +24,13 @@ void add_common_options(CLI::App& app, CommonOptions& common) {
          "a shared library that adds observers, platforms, exporters ... (docs/adding.md); repeatable")
       ->type_name("FILE.so")
       ->allow_extra_args(false);
+  app.add_option("--color", common.color, "colours: auto (on a terminal, unless NO_COLOR is set), always or never")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
 }
 
 CLI::App& add_command(CLI::App& app, CommandLine& command_line, const std::string& name, const std::string& summary) {
-  CLI::App& command = *app.add_subcommand(name, summary);
+  CLI::App& command = *app.add_subcommand(name, summary)->group("Commands");
   add_common_options(command, command_line.common);
   return command;
 }

@@ -1,7 +1,10 @@
 // The program `quench`. Exit codes: 0 done, 1 an error the user can fix, 2 our bug, 3 a check failed, 130 interrupted.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "cli/colors.h"
 #include "cli/command.h"
 #include "cli/usage.h"
 #include "core/exit_code.h"
@@ -23,9 +26,10 @@ int report(const std::exception& caught, bool json, const ProcessPlace& place) {
 
 void add_commands(CLI::App& app, CommandLine& command_line) {
   app.require_subcommand(1);
-  app.set_version_flag("--version", "quench " QUENCH_VERSION);
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app.set_help_flag("-h,--help", "print this help");
+  app.set_version_flag("-V,--version", "quench " QUENCH_VERSION, "print the version");
   add_common_options(app, command_line.common);
-  app.footer("'quench COMMAND --help' says more. Start with 'quench inspect model.onnx'.");
   add_info(app, command_line);
   add_list(app, command_line);
   add_inspect(app, command_line);
@@ -40,6 +44,10 @@ void add_commands(CLI::App& app, CommandLine& command_line) {
   add_compare(app, command_line);
   add_bench(app, command_line);
   add_verify(app, command_line);
+  add_help(app, command_line);
+  add_completion(app, command_line);
+  // Last: a command would take it over.
+  app.footer("'quench help COMMAND' says more. Start with 'quench inspect model.onnx'.");
 }
 
 // True when there is something to do; false after help or version.
@@ -81,6 +89,8 @@ int run_program(int argc, char** argv) {
   command_line.cpu_note = avoid_cpu_quirks();
   keep_large_blocks();
   end_cleanly_on_interrupt();
+  const ColoredStream out(std::cout, STDOUT_FILENO, command_line.common);
+  const ColoredStream err(std::cerr, STDERR_FILENO, command_line.common);
   CLI::App app("quench: inspect, run, evaluate, quantize, train, convert, deploy and verify neural networks", "quench");
   add_commands(app, command_line);
   try {
