@@ -74,7 +74,9 @@ void add_deploy(CLI::App& app, CommandLine& command_line) {
   command.alias("export");  // mmrazor's
   command.add_option("model", arguments->model, "the calibrated model (.quench.onnx)")->required();
   command.add_option("-o,--output", arguments->output, "the folder for the files")->type_name("DIR")->required();
-  command.add_option("--platform", arguments->platform, "a target other than the plan's, if it can run the plan")
+  command
+      .add_option("--platform", arguments->platform,
+                  "a target other than the plan's, if it can run the plan ('quench list platforms')")
       ->type_name("NAME");
   command.add_option("--name", arguments->name, "name of the files (default: the model file's)")->type_name("NAME");
   command.add_option("--opset", arguments->opset, "opset of the models (default: the lowest that works)")

@@ -11,6 +11,7 @@
 #include "quench/op.h"
 #include "quench/pass.h"
 #include "quench/platform.h"
+#include "quench/plugin.h"
 #include "quench/ptq_method.h"
 #include "quench/train_loop.h"
 #include "quench/verify.h"
@@ -27,7 +28,10 @@ struct Section {
 template <typename Items>
 Section section(const std::string& key, const std::string& title) {
   Section result{key, title, {}};
-  for (const auto& [name, entry] : Items::instance().entries()) result.items[name] = entry.summary;
+  for (const auto& [name, entry] : Items::instance().entries()) {
+    const std::string plugin = plugin_of(entry.file);
+    result.items[name] = entry.summary + (plugin.empty() ? "" : " [" + plugin + "]");
+  }
   return result;
 }
 
@@ -87,13 +91,18 @@ std::vector<Section> chosen_sections(const std::string& key) {
 void print_text(const std::vector<Section>& sections) {
   constexpr std::size_t kColumn = 34;
   for (const Section& one : sections) {
-    std::cout << one.title << " (" << one.items.size() << ")\n";
+    std::string text = concat(one.title, " (", one.items.size(), ")\n");
     for (const auto& [name, summary] : one.items) {
       const std::size_t gap = name.size() + 2 < kColumn ? kColumn - name.size() : 2;
-      std::cout << "  " << name << std::string(gap, ' ') << summary << "\n";
+      text += concat("  ", name, std::string(gap, ' '), summary, "\n");
     }
-    std::cout << "\n";
+    std::cout << text << "\n";
   }
+}
+
+void print_names(const std::vector<Section>& sections) {
+  for (const Section& one : sections)
+    for (const auto& [name, summary] : one.items) std::cout << name << "\n";
 }
 
 std::string cell(std::string text) {
@@ -120,17 +129,17 @@ Json json_of(const std::vector<Section>& sections) {
 void add_list(CLI::App& app, CommandLine& command_line) {
   struct Options {
     std::string key;
-    bool markdown = false;
+    bool markdown = false, plain = false;
   };
   auto options = std::make_shared<Options>();
   CLI::App& command = add_command(app, command_line, "list",
                                   "operators, passes, observers, fake quantizers, platforms, methods, exporters, "
                                   "runtimes, kinds of data, zoo models, keys of job files");
-  command.add_option(
-      "what", options->key,
-      "ops, passes, observers, fake-quantizers, platforms, methods, exporters, runtimes, data, zoo, keys or options "
-      "(default: all)");
+  command.add_option("what", options->key,
+                     "ops, passes, observers, fake-quantizers, platforms, methods, loops, exporters, runtimes, data, "
+                     "zoo, keys or options (default: all)");
   command.add_flag("--markdown", options->markdown, "as the tables of docs/reference.md");
+  command.add_flag("--plain", options->plain, "the names alone, one a line");
   command.callback([&command_line, options] {
     command_line.action = [&command_line, options] {
       const std::vector<Section> sections = chosen_sections(options->key);
@@ -138,6 +147,8 @@ void add_list(CLI::App& app, CommandLine& command_line) {
         print_json(json_of(sections));
       else if (options->markdown)
         print_markdown(sections);
+      else if (options->plain)
+        print_names(sections);
       else
         print_text(sections);
     };

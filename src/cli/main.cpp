@@ -1,12 +1,16 @@
 // The program `quench`. Exit codes: 0 done, 1 an error the user can fix, 2 our bug, 3 a check failed, 130 interrupted.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "cli/colors.h"
 #include "cli/command.h"
 #include "cli/usage.h"
 #include "core/exit_code.h"
 #include "core/interrupt.h"
 #include "quench/error.h"
+#include "quench/plugin.h"
 #include "quench/process.h"
 
 namespace quench {
@@ -17,14 +21,15 @@ int report(const std::exception& caught, bool json, const ProcessPlace& place) {
   const std::string who = place.is_first() ? "" : concat(" (process ", place.rank, " of ", place.size, ")");
   std::cerr << "quench: error" << who << ": " << error.what() << std::endl;
   if (json && place.is_first()) print_json({{"error", error.message()}, {"context", error.context()}});
-  return exit_code_of(caught);
+  return noted_interrupt() != 0 ? 128 + noted_interrupt() : exit_code_of(caught);
 }
 
 void add_commands(CLI::App& app, CommandLine& command_line) {
   app.require_subcommand(1);
-  app.set_version_flag("--version", "quench " QUENCH_VERSION);
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app.set_help_flag("-h,--help", "print this help");
+  app.set_version_flag("-V,--version", "quench " QUENCH_VERSION, "print the version");
   add_common_options(app, command_line.common);
-  app.footer("'quench COMMAND --help' says more. Start with 'quench inspect model.onnx'.");
   add_info(app, command_line);
   add_list(app, command_line);
   add_inspect(app, command_line);
@@ -39,6 +44,10 @@ void add_commands(CLI::App& app, CommandLine& command_line) {
   add_compare(app, command_line);
   add_bench(app, command_line);
   add_verify(app, command_line);
+  add_help(app, command_line);
+  add_completion(app, command_line);
+  // Last: a command would take it over.
+  app.footer("'quench help COMMAND' says more. Start with 'quench inspect model.onnx'.");
 }
 
 // True when there is something to do; false after help or version.
@@ -80,12 +89,15 @@ int run_program(int argc, char** argv) {
   command_line.cpu_note = avoid_cpu_quirks();
   keep_large_blocks();
   end_cleanly_on_interrupt();
+  const ColoredStream out(std::cout, STDOUT_FILENO, command_line.common);
+  const ColoredStream err(std::cerr, STDERR_FILENO, command_line.common);
   CLI::App app("quench: inspect, run, evaluate, quantize, train, convert, deploy and verify neural networks", "quench");
   add_commands(app, command_line);
   try {
     if (!parse(app, argc, argv)) return kDone;
     if (!takes_part(command_line)) return kDone;
     set_threads(command_line.common.threads);
+    for (const std::string& plugin : command_line.common.plugins) load_plugin(plugin);
     command_line.action();
     std::cout.flush();
     QUENCH_CHECK(std::cout, "cannot write to the standard output");

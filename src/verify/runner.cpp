@@ -28,10 +28,27 @@ fs::path scripts_folder() {
        "a command of your own (--runner)");
 }
 
-// The python of tools/test-venv if that exists, else the system's.
+// The script that makes the environment for runtimes, in the source tree and in the installation.
+fs::path setup_script() { return scripts_folder().parent_path() / "test-venv"; }
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+// Where tools/test-venv makes it, by the rule that is written there.
+fs::path environment_folder(const fs::path& scripts) {
+  if (const std::string given = variable("QUENCH_VENV"); !given.empty()) return given;
+  const fs::path root = scripts.parent_path().parent_path();
+  if (fs::exists(root / "CMakeLists.txt")) return root / ".venv";
+  const std::string data = variable("XDG_DATA_HOME");
+  return (data.empty() ? fs::path(variable("HOME")) / ".local/share" : fs::path(data)) / "quench/venv";
+}
+
+// That environment's python if it exists, else the system's.
 std::string python_for(const fs::path& scripts) {
   if (const char* given = std::getenv("QUENCH_PYTHON")) return given;
-  const fs::path made = scripts.parent_path().parent_path() / ".venv/bin/python";
+  const fs::path made = environment_folder(scripts) / "bin/python";
   return fs::exists(made) ? made.string() : "python3";
 }
 
@@ -80,7 +97,7 @@ Runner make_runner(const VerifyOptions& options) {
     return {options.runner, {"/bin/sh", "-c", options.runner + " \"$@\"", "sh"}, options.timeout};
   const RuntimeEntry& runtime = RuntimeRegistry::instance().get(options.runtime);
   Runner runner(options.runtime, script_command(runtime), options.timeout);
-  runner.hint_ = concat("; 'tools/test-venv ", options.runtime, "' creates an environment that has it");
+  runner.hint_ = concat("; '", setup_script().string(), " ", options.runtime, "' creates an environment that has it");
   return runner;
 }
 

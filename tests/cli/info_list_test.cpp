@@ -40,6 +40,9 @@ TEST(List, NamesEveryKindOfThing) {
   const nlohmann::json passes = quench_run({"list", "passes", "--json"}).json();
   EXPECT_EQ(passes.size(), 1U);
   EXPECT_NE(quench_run({"list", "passes"}).out.find("infer_shapes"), std::string::npos);
+  std::string names;
+  for (const auto& [name, summary] : passes.at("passes").items()) names += name + "\n";
+  EXPECT_EQ(quench_run({"list", "passes", "--plain"}).out, names);
 }
 
 TEST(List, EveryThingHasASummary) {

@@ -15,7 +15,7 @@ std::string error_of(const std::vector<std::string>& arguments) {
 TEST(Usage, NamesTheNearestCommand) {
   EXPECT_EQ(error_of({"inspct", "x.onnx"}),
             "unknown command 'inspct'; did you mean 'inspect'?; known: info, list, inspect, run, eval, test, plan, "
-            "quantize, ptq, train, qat, profile, convert, deploy, export, compare, bench, verify\n");
+            "quantize, ptq, train, qat, profile, convert, deploy, export, compare, bench, verify, help, completion\n");
 }
 
 TEST(Usage, NamesTheNearestOption) {
@@ -32,7 +32,7 @@ TEST(Usage, TakesTheCommonOptionsBeforeTheCommandToo) {
   EXPECT_EQ(outcome.out, quench_run({"list", "passes", "--json"}).out);
   EXPECT_EQ(error_of({"--quiet", "inspct", "x"}),
             "unknown command 'inspct'; did you mean 'inspect'?; known: info, list, inspect, run, eval, test, plan, "
-            "quantize, ptq, train, qat, profile, convert, deploy, export, compare, bench, verify\n");
+            "quantize, ptq, train, qat, profile, convert, deploy, export, compare, bench, verify, help, completion\n");
   EXPECT_EQ(error_of({"--jsn", "list"}), "unknown option '--jsn'; did you mean '--json'?\n  see 'quench --help'\n");
   EXPECT_EQ(error_of({"--quiet"}), "no command was given\n  see 'quench --help'\n");
 }
@@ -96,7 +96,7 @@ TEST(Usage, EveryCommandHasHelp) {
     EXPECT_EQ(one.code, 0);
     EXPECT_NE(one.out.find("--json"), std::string::npos) << one.out;
   }
-  EXPECT_EQ(quench_run({"--version"}).out, "quench " QUENCH_VERSION "\n");
+  for (const char* version : {"--version", "-V"}) EXPECT_EQ(quench_run({version}).out, "quench " QUENCH_VERSION "\n");
 }
 
 TEST(Usage, StartsUpAtOnce) {

@@ -13,13 +13,22 @@ function stop(message, code = 1) {
   process.exit(code);
 }
 
+// The environment of test-venv, by the rule that is written there.
+function environment(tools) {
+  const root = path.dirname(tools);
+  if (process.env.QUENCH_VENV) return process.env.QUENCH_VENV;
+  if (fs.existsSync(path.join(root, 'CMakeLists.txt'))) return path.join(root, '.venv');
+  const data = process.env.XDG_DATA_HOME || path.join(process.env.HOME || '', '.local', 'share');
+  return path.join(data, 'quench', 'venv');
+}
+
 async function runtime() {
-  const root = path.join(path.dirname(fileURLToPath(import.meta.url)), '..', '..', '.venv', 'node');
-  const folder = process.env.QUENCH_NODE_MODULES || path.join(root, 'node_modules');
+  const tools = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+  const folder = process.env.QUENCH_NODE_MODULES || path.join(environment(tools), 'node', 'node_modules');
   const file = path.join(folder, 'onnxruntime-web', 'dist', 'ort.wasm.min.mjs');
   if (!fs.existsSync(file))
     stop(
-        `the package 'onnxruntime-web' is not in '${folder}'; 'tools/test-venv onnxruntime-web' puts it there, and ` +
+        `the package 'onnxruntime-web' is not in '${folder}'; '${tools}/test-venv onnxruntime-web' puts it there, and ` +
             'QUENCH_NODE_MODULES names another folder',
         2);
   const ort = await import(pathToFileURL(file).href);

@@ -1,5 +1,5 @@
 """What the Python runners share: arguments, arrays, slices, and processor quirks. Protocol: docs/runners.md."""
-import os, platform, sys
+import os, pathlib, platform, sys
 
 SLICE = 32  # items at a time if the model leaves its batch open
 
@@ -30,7 +30,8 @@ def stop(message, code=1):
 
 
 def missing(package):
-    stop(f"the Python package '{package}' is not installed ({sys.executable}); 'tools/test-venv {package}' creates an "
+    setup = pathlib.Path(__file__).resolve().parent.parent / "test-venv"
+    stop(f"the Python package '{package}' is not installed ({sys.executable}); '{setup} {package}' creates an "
          f"environment that has it, and QUENCH_PYTHON=.../bin/python names another one", 2)
 
 
