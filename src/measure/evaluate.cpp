@@ -10,6 +10,7 @@
 
 #include "data/feed.h"
 #include "data/top_classes.h"
+#include "kernels/device_copy.h"
 #include "measure/fast_run.h"
 #include "measure/gather_results.h"
 #include "quench/distributed.h"
@@ -81,38 +82,80 @@ std::function<RtValue(const NamedValues&)> runner(const Graph& graph, const Eval
   };
 }
 
-}  // namespace
-
-EvalResult evaluate(const Graph& graph, const Dataset& data, const EvalOptions& options) {
-  EvalResult result;
-  result.task = data.task();
-  const auto run = runner(graph, options);
+FeedOptions feed_options(const EvalOptions& options) {
   FeedOptions how;
   how.batch = options.batch;
   how.workers = options.workers;
   how.skip_broken = options.skip_broken;
   how.part = options.processes ? options.processes->rank() : 0;
   how.parts = options.processes ? options.processes->size() : 1;
-  const auto start = Clock::now();
-  Feed feed(graph, data, how);
-  result.batch = feed.batch_size();
-  const std::string tokens = feed.data().token_input();
-  std::int64_t done = 0;
+  return how;
+}
+
+// Batches and their results, one behind the other: on a GPU a batch is scored while the next one is computed.
+class Scoring {
+ public:
+  Scoring(const Feed& feed, const EvalOptions& options, EvalResult& result)
+      : feed_(feed), options_(options), result_(result), tokens_(feed.data().token_input()) {}
+
+  void add(Fed fed, const at::Tensor& logits) {
+    const bool is_here = logits.is_cpu();
+    Waiting next{std::move(fed), Download(logits)};
+    finish();
+    waiting_ = std::move(next);
+    if (is_here) finish();
+  }
+
+  void finish() {
+    if (!waiting_) return;
+    const auto before = Clock::now();
+    const at::Tensor logits = waiting_->logits.wait();
+    result_.model_seconds += seconds_since(before);
+    const Fed& fed = waiting_->fed;
+    if (result_.task == Task::kNextToken)
+      score_texts(logits, fed.batch.inputs.at(tokens_).tensor(), fed.batch, result_, texts);
+    else
+      score_images(logits, fed.batch, result_);
+    done_ += fed.items;
+    if (options_.progress) options_.progress(done_, feed_.size());
+    waiting_.reset();
+  }
+
   std::vector<TextLoss> texts;
-  while (const std::optional<Fed> fed = feed.next()) {
+
+ private:
+  struct Waiting {
+    Fed fed;
+    Download logits;
+  };
+  const Feed& feed_;
+  const EvalOptions& options_;
+  EvalResult& result_;
+  const std::string tokens_;
+  std::optional<Waiting> waiting_;
+  std::int64_t done_ = 0;
+};
+
+}  // namespace
+
+EvalResult evaluate(const Graph& graph, const Dataset& data, const EvalOptions& options) {
+  EvalResult result;
+  result.task = data.task();
+  const auto run = runner(graph, options);
+  const auto start = Clock::now();
+  Feed feed(graph, data, feed_options(options));
+  result.batch = feed.batch_size();
+  Scoring scoring(feed, options, result);
+  while (std::optional<Fed> fed = feed.next()) {
     const auto before = Clock::now();
     const at::Tensor logits = run(fed->inputs).tensor();
     result.model_seconds += seconds_since(before);
-    if (result.task == Task::kNextToken)
-      score_texts(logits, fed->batch.inputs.at(tokens).tensor(), fed->batch, result, texts);
-    else
-      score_images(logits, fed->batch, result);
-    done += fed->items;
-    if (options.progress) options.progress(done, feed.size());
+    scoring.add(std::move(*fed), logits);
   }
+  scoring.finish();
   result.skipped = feed.skipped();
-  if (options.processes) gather_results(*options.processes, result, texts);
-  for (const TextLoss& text : texts) result.log_loss += text.loss;
+  if (options.processes) gather_results(*options.processes, result, scoring.texts);
+  for (const TextLoss& text : scoring.texts) result.log_loss += text.loss;
   result.seconds = seconds_since(start);
   const bool scored = result.images + result.texts > 0;
   QUENCH_CHECK(result.task != Task::kNextToken || result.tokens > 0 || !scored,
