@@ -221,7 +221,7 @@ Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDa
     options.epoch_done = [&](const TrainEpoch& epoch) {
       if (common.silent()) return;
       bars.clear_line();
-      std::cerr << epoch_line(epoch, job.config.train->epochs) << std::endl;
+      std::cerr << epoch_line(epoch, job.config.train->epochs, job.config.train->metric) << std::endl;
     };
   }
   QuantizeData sets;

@@ -20,10 +20,16 @@ FastRun::FastRun(const Graph& graph, const std::string& device) : graph_(graph) 
   executor_ = std::make_unique<Executor>(graph_, exec);
 }
 
-RtValue FastRun::run(const NamedValues& inputs) {
+RtValue FastRun::run(const NamedValues& inputs) { return run(inputs, {0})[0]; }
+
+std::vector<RtValue> FastRun::run(const NamedValues& inputs, const std::vector<std::size_t>& outputs) {
+  std::vector<RtValue> wanted;
   if (executor_) {
-    const std::string& output = graph_.outputs()[0]->name();
-    return executor_->run(inputs, {output}).at(output);
+    std::vector<std::string> names;
+    for (const std::size_t output : outputs) names.push_back(graph_.outputs()[output]->name());
+    const NamedValues values = executor_->run(inputs, names);
+    for (const std::string& name : names) wanted.push_back(values.at(name));
+    return wanted;
   }
   std::vector<RtValue> given;
   for (const Value* input : graph_.inputs()) {
@@ -31,7 +37,9 @@ RtValue FastRun::run(const NamedValues& inputs) {
     QUENCH_CHECK(at != inputs.end(), "the data has no input '", input->name(), "'");
     given.push_back(at->second);
   }
-  return engine_->run(given)[0];
+  const std::vector<RtValue> all = engine_->run(given);
+  for (const std::size_t output : outputs) wanted.push_back(all[output]);
+  return wanted;
 }
 
 }  // namespace quench

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "quench/engine.h"
 #include "quench/executor.h"
@@ -13,8 +14,9 @@ namespace quench {
 class FastRun {
  public:
   FastRun(const Graph& graph, const std::string& device);
-  // The graph's first output.
+  // The graph's first output, or these of them.
   RtValue run(const NamedValues& inputs);
+  std::vector<RtValue> run(const NamedValues& inputs, const std::vector<std::size_t>& outputs);
 
  private:
   Graph graph_;

@@ -245,6 +245,7 @@ class Trainer : public Training {
   }
 
   TrainRecord finished() {
+    record_.metric = options_.metric;
     record_.epochs = state_.epochs;
     record_.best_epoch = state_.best_epoch;
     record_.steps = state_.step;
@@ -277,7 +278,7 @@ class Trainer : public Training {
 TrainRecord train(QuantizedModel& model, const TrainData& data, const TrainOptions& options, const Graph* teacher) {
   check_train_options(options);
   check_trainable(data.train, options);
-  if (data.validation) check_validates(*data.validation);
+  if (data.validation) check_validates(model.graph, *data.validation, options);
   verify(model, ModelStage::kPrepared);
   QUENCH_CHECK(model.stage != ModelStage::kConverted, "a converted model has no parameters to train");
   const std::uint64_t key = job_key(model, data, options, teacher);
