@@ -6,12 +6,14 @@
 #include "quench/data.h"
 #include "quench/deploy.h"
 #include "quench/fake_quant.h"
+#include "quench/metric.h"
 #include "quench/observer.h"
 #include "quench/op.h"
 #include "quench/pass.h"
 #include "quench/platform.h"
 #include "quench/plugin.h"
 #include "quench/ptq_method.h"
+#include "quench/targets.h"
 #include "quench/train_loop.h"
 #include "quench/verify.h"
 #include "quench/zoo.h"
@@ -41,6 +43,18 @@ Section zoo_section() {
   return result;
 }
 
+Section metric_section() {
+  Section result = section<MetricRegistry>("metrics", "Metrics");
+  for (auto& [name, summary] : result.items) {
+    const MetricEntry& entry = MetricRegistry::instance().get(name);
+    std::string options;
+    for (const OptionInfo& option : entry.options) options += (options.empty() ? "" : ", ") + option.name;
+    summary += entry.better == MetricBetter::kHigher ? "; higher is better" : "; lower is better";
+    if (!options.empty()) summary += "; options: " + options;
+  }
+  return result;
+}
+
 std::vector<Section> all_sections() {
   return {section<OpRegistry>("ops", "Operators"),
           section<PassRegistry>("passes", "Passes"),
@@ -52,6 +66,8 @@ std::vector<Section> all_sections() {
           section<ExporterRegistry>("exporters", "Exporters"),
           section<RuntimeRegistry>("runtimes", "Runtimes"),
           section<DatasetRegistry>("data", "Kinds of data"),
+          section<TargetRegistry>("targets", "Kinds of targets"),
+          metric_section(),
           zoo_section()};
 }
 
@@ -112,10 +128,10 @@ void add_list(CLI::App& app, CommandLine& command_line) {
   auto options = std::make_shared<Options>();
   CLI::App& command = add_command(app, command_line, "list",
                                   "operators, passes, observers, fake quantizers, platforms, methods, exporters, "
-                                  "runtimes, kinds of data, zoo models");
+                                  "runtimes, kinds of data, metrics, zoo models");
   command.add_option("what", options->key,
-                     "ops, passes, observers, fake-quantizers, platforms, methods, loops, exporters, runtimes, data or "
-                     "zoo (default: all)");
+                     "ops, passes, observers, fake-quantizers, platforms, methods, loops, exporters, runtimes, data, "
+                     "targets, metrics or zoo (default: all)");
   command.add_flag("--markdown", options->markdown, "as the tables of docs/reference.md");
   command.add_flag("--plain", options->plain, "the names alone, one a line");
   command.callback([&command_line, options] {

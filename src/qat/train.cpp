@@ -249,6 +249,7 @@ class Trainer : public Training {
 
   TrainRecord finished() {
     record_.start = state_.start;
+    record_.metric = options_.metric;
     record_.epochs = state_.epochs;
     record_.best_epoch = state_.best_epoch;
     record_.steps = state_.step;
@@ -281,7 +282,7 @@ class Trainer : public Training {
 TrainRecord trained(QuantizedModel& model, const TrainData& data, const TrainOptions& options, const Graph* teacher) {
   check_train_options(options);
   check_trainable(data.train, options);
-  if (data.validation) check_validates(*data.validation);
+  if (data.validation) check_validates(model.graph, *data.validation, options);
   const std::uint64_t key = job_key(model, data, options, teacher);
   return Trainer(model, data, options, teacher).run(key);
 }
