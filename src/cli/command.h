@@ -1,5 +1,5 @@
 // A sub-command: one file that adds its options to the parser and defines its action. All take --json (one
-// object on stdout), --quiet, --threads and --color.
+// object on stdout), --quiet and --threads.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,11 @@ class App;
 namespace quench {
 
 struct CommonOptions {
-  bool json = false;           // one object on stdout, nothing else there
-  bool quiet = false;          // no progress
-  int threads = 0;             // 0: LibTorch's choice
   std::string color = "auto";  // or always, never
+
+  bool json = false;   // one object on stdout, nothing else there
+  bool quiet = false;  // no progress
+  int threads = 0;     // 0: LibTorch's choice
   bool silent() const { return json || quiet; }
 };
 
@@ -35,7 +36,7 @@ struct CommandLine {
   ProcessPlace place;
 };
 
-// Those options: on the program and on each command, so that they may go on either side.
+// --json, --quiet and --threads: on the program and on each command, so that they may go on either side.
 void add_common_options(CLI::App& app, CommonOptions& common);
 // Makes the sub-command with the common options on it.
 CLI::App& add_command(CLI::App& app, CommandLine& command_line, const std::string& name, const std::string& summary);
