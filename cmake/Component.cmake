@@ -29,6 +29,7 @@ function(quench_component_test name)
     return()
   endif()
   add_executable(${name}_test ${sources})
+  quench_unity(${name}_test)
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name}_test PRIVATE quench quench_test_support)
   # Executables would get -fPIE, and the precompiled header made with -fPIC be refused.

@@ -10,11 +10,12 @@
 #include <filesystem>
 #include <memory>
 
-#include "qat/float_train.h"
 #include "quench/error.h"
+#include "quench/evaluate.h"
 #include "quench/export.h"
 #include "quench/state_dict.h"
 #include "quench/torch.h"
+#include "quench/train.h"
 #include "quench/zoo_net.h"
 
 namespace quench {
@@ -26,27 +27,28 @@ constexpr std::int64_t kValidation = 5000;  // the last training images, to choo
 struct Arguments {
   std::string data = "/usr/share/datasets/fashion-mnist";
   std::string out = "examples/demo";
-  std::string weights;  // safetensors to take instead of training
-  FloatTrainOptions train;
+  TrainOptions train;
 };
 
 Arguments parse(int argc, char** argv) {
   Arguments arguments;
-  FloatTrainOptions& train = arguments.train;
+  TrainOptions& train = arguments.train;
   train.epochs = 3;
-  train.learning_rate = 0.1;
+  train.optimizer.lr = 0.1;
+  train.optimizer.weight_decay = 5e-4;
+  train.schedule.warmup_epochs = 0.5;
   train.label_smoothing = 0.05;
-  train.flip = true;
+  train.augment.flip = true;
   CLI::App app(
       "Trains the demo model on Fashion-MNIST and writes it with a "
       "small test set.");
   app.add_option("--data", arguments.data, "folder of the gzip'd IDX files")->capture_default_str();
   app.add_option("--out", arguments.out, "folder for the model and the test images")->capture_default_str();
   app.add_option("--epochs", train.epochs, "passes over the training images")->capture_default_str();
-  app.add_option("--learning-rate", train.learning_rate, "highest learning rate")->capture_default_str();
+  app.add_option("--learning-rate", train.optimizer.lr, "highest learning rate")->capture_default_str();
   app.add_option("--seed", train.seed, "seed of weights, order and augmentation")->capture_default_str();
-  app.add_option("--checkpoint", train.checkpoint, "safetensors file for the best weights so far");
-  app.add_option("--weights", arguments.weights, "safetensors file of an earlier run: no training, only the files");
+  app.add_option("--checkpoints", train.folder, "folder for checkpoints and logs");
+  app.add_flag("--resume", train.resume, "from the last checkpoint there");
   int threads = 2;
   app.add_option("--threads", threads, "threads of LibTorch; the weights' last bits depend on them")
       ->capture_default_str();
@@ -97,21 +99,24 @@ void cut_idx(const std::string& from, const std::string& to, std::size_t header,
   QUENCH_CHECK(gzclose(out.release()) == Z_OK, "cannot write '", to, "'");
 }
 
-void write_model(const std::shared_ptr<ZooNet>& net, const std::string& path) {
+Graph untrained(std::uint64_t seed) {
+  const auto net = make_zoo_model("small_cnn", {.seed = seed});
+  std::printf("small_cnn: %lld parameters\n", static_cast<long long>(count_parameters(*net)));
+  net->eval();
   ModuleImportOptions options;
   options.output_names = {"logits"};
   options.name = "fashion_cnn";
   Graph graph = from_module(net, {at::zeros({1, 1, 28, 28})}, options);
   graph.doc = "small_cnn of quench, trained on Fashion-MNIST. Input: grey 28x28, (x/255 - 0.1307) / 0.3081";
-  export_onnx(graph, path);
+  return graph;
 }
 
-int finish(const Arguments& arguments, const std::shared_ptr<ZooNet>& net, const Dataset& test) {
-  const Accuracy accuracy = evaluate_float(*net, test);
-  std::printf("test: %lld of %lld correct\n", static_cast<long long>(accuracy.correct),
-              static_cast<long long>(accuracy.images));
+int finish(const Arguments& arguments, const Graph& graph, const Dataset& test) {
+  const EvalResult result = evaluate(graph, test);
+  std::printf("test: %lld of %lld correct\n", static_cast<long long>(result.correct),
+              static_cast<long long>(result.images));
   std::filesystem::create_directories(arguments.out);
-  write_model(net, arguments.out + "/fashion_cnn.onnx");
+  export_onnx(graph, arguments.out + "/fashion_cnn.onnx");
   cut_idx(arguments.data + "/t10k-images-idx3-ubyte.gz", arguments.out + "/images.gz", 16, 784);
   cut_idx(arguments.data + "/t10k-labels-idx1-ubyte.gz", arguments.out + "/labels.gz", 8, 1);
   return 0;
@@ -122,19 +127,15 @@ int make_demo(const Arguments& arguments) {
              test = open_dataset(idx_spec(arguments.data, "t10k"));
   const Range train(*whole, 0, whole->size() - kValidation),
       validation(*whole, whole->size() - kValidation, whole->size());
-  auto net = make_zoo_model("small_cnn", {.seed = arguments.train.seed});
-  std::printf("small_cnn: %lld parameters\n", static_cast<long long>(count_parameters(*net)));
-  if (!arguments.weights.empty()) {
-    load_state(*net, read_safetensors(arguments.weights));
-    return finish(arguments, net, *test);
-  }
-  FloatTrainOptions options = arguments.train;
-  options.progress = [](const std::string& line) {
-    std::printf("%s\n", line.c_str());
+  Graph graph = untrained(arguments.train.seed);
+  TrainOptions options = arguments.train;
+  options.epoch_done = [](const TrainEpoch& one) {
+    std::printf("epoch %d: loss %.4f, validation %.2f %%, %.1f s\n", one.epoch, one.loss, 100 * one.quantized.value(),
+                one.seconds);
     std::fflush(stdout);
   };
-  train_float(*net, train, &validation, options);
-  return finish(arguments, net, *test);
+  train_float(graph, {train, &validation}, options);
+  return finish(arguments, graph, *test);
 }
 
 }  // namespace

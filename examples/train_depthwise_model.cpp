@@ -10,11 +10,12 @@
 #include <cstdio>
 #include <string>
 
-#include "qat/float_train.h"
 #include "quench/data.h"
 #include "quench/error.h"
+#include "quench/evaluate.h"
 #include "quench/export.h"
 #include "quench/torch.h"
+#include "quench/train.h"
 #include "zoo/layers.h"
 #include "zoo/seeded_generator.h"
 
@@ -89,29 +90,33 @@ void spread_channels(const DepthwiseNet& net, const Dataset& images) {
   }
 }
 
-void print_accuracy(const char* when, ZooNet& net, const Dataset& data) {
-  const Accuracy accuracy = evaluate_float(net, data);
-  std::printf("%s: %lld of %lld images of data_batch_2 correct\n", when, static_cast<long long>(accuracy.correct),
-              static_cast<long long>(accuracy.images));
+void print_accuracy(const char* when, const Graph& graph, const Dataset& data) {
+  const EvalResult result = evaluate(graph, data);
+  std::printf("%s: %lld of %lld images of data_batch_2 correct\n", when, static_cast<long long>(result.correct),
+              static_cast<long long>(result.images));
 }
 
-int train(const std::string& data, const std::string& out, int epochs) {
+int make_model(const std::string& data, const std::string& out, int epochs) {
   const auto images = open_dataset(concat("cifar10:", data, "/cifar10/data_batch_1.bin?norm=imagenet"));
   const auto others = open_dataset(concat("cifar10:", data, "/cifar10/data_batch_2.bin?norm=imagenet&limit=2000"));
   const std::shared_ptr<DepthwiseNet> net = make_net();
-  FloatTrainOptions options;
+  net->eval();
+  Graph graph = from_module(net, {at::zeros({1, 3, 32, 32})});  // its tensors are the network's own
+  TrainOptions options;
   options.epochs = epochs;
-  options.shift = 2;
-  options.flip = true;
-  options.progress = [](const std::string& line) {
-    std::printf("%s\n", line.c_str());
+  options.optimizer.lr = 0.1;
+  options.optimizer.weight_decay = 5e-4;
+  options.schedule.warmup_epochs = 0.5;
+  options.augment = {.flip = true, .crop = 2};
+  options.epoch_done = [](const TrainEpoch& one) {
+    std::printf("epoch %d: loss %.4f, %.1f s\n", one.epoch, one.loss, one.seconds);
     std::fflush(stdout);
   };
-  train_float(*net, *images, nullptr, options);
-  print_accuracy("trained", *net, *others);
+  train_float(graph, {*images}, options);
+  print_accuracy("trained", graph, *others);
   spread_channels(*net, *images);
-  print_accuracy("spread", *net, *others);
-  export_onnx(from_module(net, {at::zeros({1, 3, 32, 32})}), out);
+  print_accuracy("spread", graph, *others);
+  export_onnx(graph, out);
   return 0;
 }
 
@@ -125,7 +130,7 @@ int main(int argc, char** argv) {
   }
   try {
     at::set_num_threads(2);
-    return quench::train(argv[1], argv[2], argc > 3 ? std::stoi(argv[3]) : 8);
+    return quench::make_model(argv[1], argv[2], argc > 3 ? std::stoi(argv[3]) : 8);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "train_depthwise_model: %s\n", error.what());
     return 1;

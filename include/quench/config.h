@@ -48,6 +48,7 @@ struct DeployConfig {
 
 struct JobConfig {
   int version = 1;
+  std::vector<std::string> plugins;       // shared libraries; read_config has loaded them
   std::string layout = "quench";          // the layout that was read: quench, mqbench, mmrazor
   std::string model;                      // file; "" if the config names none
   std::vector<std::string> input_shapes;  // of the model's inputs, if its file does not give them: "1,3,224,224"

@@ -149,6 +149,7 @@ std::vector<std::int64_t> loading_order(std::int64_t size, const LoadOptions& op
 class Loader {
  public:
   Loader(const Dataset& dataset, LoadOptions options);
+  Loader(const Dataset&& dataset, LoadOptions options) = delete;  // a temporary would be gone
   ~Loader();
   // Nothing at the end. Throws if an item is broken ("while reading 'NAME'"), and then again on each call.
   std::optional<Batch> next();

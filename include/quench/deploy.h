@@ -23,6 +23,14 @@ struct DeployOptions {
                                   // null: on random ones
 };
 
+// What a file is for, once it is out of our hands.
+enum class FileUse : std::uint8_t {
+  kShip,       // the target takes it; where there are several such files, all of them
+  kInstead,    // another form of the same, that the target takes as well
+  kReference,  // for people and vendors' tools; no runtime takes it
+};
+const char* name_of(FileUse use);  // "ship", "instead", "reference"
+
 // One file: a model, or the text of anything else.
 struct DeployFile {
   std::string name;  // "N_qdq.onnx"
@@ -30,6 +38,7 @@ struct DeployFile {
   Graph model;       // without nodes and values if it is a text
   std::int64_t opset = 13;
   std::string text;
+  FileUse use = FileUse::kShip;
   bool is_model() const { return text.empty(); }
 };
 
@@ -70,7 +79,8 @@ std::string why_no_files(const std::string& platform);
 
 // Throws if the model is not calibrated, holds something that no file can express, or the target cannot run it, naming
 // the node; and if a file, read back, is not the model it was made from.
-// Every deployment begins with N.onnx: the graph with its quantizers under the names that vendors' tools read.
+// Every deployment begins with N_quantizers.onnx: the graph with its quantizers under the names that vendors' tools
+// read. At least one file is to be shipped.
 Deployment deploy(const QuantizedModel& model, const DeployOptions& options);
 
 // All files or none: they are written beside and moved into the folder (which is made) at the end, with a list of them.

@@ -44,6 +44,7 @@ class Executor {
   // The graph must outlive the executor. Editing it afterwards (nodes or links) needs a new executor;
   // new tensors of constants are seen after refresh_constants().
   explicit Executor(const Graph& graph, ExecOptions options = {});
+  explicit Executor(const Graph&& graph, ExecOptions options = {}) = delete;  // a temporary would be gone
   virtual ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;

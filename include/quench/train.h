@@ -76,7 +76,7 @@ struct TrainOptions {
   int disable_observer_begin = 0;  // loops that observe stop doing so
   int val_begin = 1, val_interval = 1;
   std::vector<std::pair<int, int>> dynamic_intervals = {};  // (from this epoch on, this interval)
-  bool keep_best = true;   // ends with the best epoch on validation data, else with the last
+  bool keep_best = true;   // ends with the best epoch on validation data (or the start), else with the last
   bool val_float = false;  // validates the float network behind it, too
 
   std::string folder;                 // of checkpoints and logs; "": none
@@ -88,6 +88,8 @@ struct TrainOptions {
   const Processes* processes = nullptr;
 
   std::function<void(std::int64_t done, std::int64_t total, double loss)> progress = {};
+  std::function<void(double score)> start_measured = {};  // on validation data, before the first step
+  std::function<bool()> stop = {};  // asked after each step; if true, a checkpoint is written and an Error ends it
   std::function<void(const struct TrainEpoch& epoch)> epoch_done = {};
 };
 
@@ -96,13 +98,15 @@ struct TrainEpoch {
   double loss = 0.0;  // mean over its items
   double rate = 0.0;  // learning rate of its last step
   double seconds = 0.0;
-  std::optional<double> quantized, in_float;  // top-1 on validation data, or -perplexity; with quantizers, without
+  std::optional<double> quantized,
+      in_float;  // top-1 on validation data, or -perplexity; with quantizers (if there are any), without
   bool operator==(const TrainEpoch&) const = default;
 };
 
 struct TrainRecord {
+  std::optional<double> start;  // the score before the first step, of a model that came calibrated
   std::vector<TrainEpoch> epochs;
-  int best_epoch = 0;  // whose weights the model has; 0: none was finished
+  int best_epoch = 0;  // whose weights the model has; 0: none was better than the start
   std::int64_t steps = 0, items = 0;
   std::int64_t resumed_from = 0;  // the step that an earlier run had come to
   double seconds = 0.0;
@@ -119,6 +123,9 @@ struct TrainData {
 // calibrated (unless the loop finds scales itself) and ends `trained`. Same seed, threads, device and build: same bits.
 TrainRecord train(QuantizedModel& model, const TrainData& data, const TrainOptions& options,
                   const Graph* teacher = nullptr);
+
+// Plain float training of a network without quantizers, in place: validation scores are those of the float network.
+TrainRecord train_float(Graph& network, const TrainData& data, const TrainOptions& options);
 
 void check_train_options(const TrainOptions& options);
 

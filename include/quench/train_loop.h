@@ -21,7 +21,10 @@ class Training {
 
   // Switches of all quantizers.
   virtual void set_flags(QuantFlags flags) = 0;  // to observe, their observers must be refreshable
-  virtual void freeze_norms() = 0;               // for good
+  // The same with two kinds told apart: those that follow an observer all the time (nothing of theirs learns), and the
+  // others, whose scale is found once and may learn from there.
+  virtual void set_flags(QuantFlags following, QuantFlags others) = 0;
+  virtual void freeze_norms() = 0;  // for good
   virtual bool norms_frozen() const = 0;
 
   virtual bool run_batch() = 0;  // one step; false if the epoch has no batch left

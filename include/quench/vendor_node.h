@@ -1,6 +1,6 @@
-// The operators of ONNX's own domain that stand for an algorithm's quantizers in N.onnx, where vendors' tools look for
-// them (MQBench's names), and from which they are read back. Registered under the name of the fake quantizer, from its
-// file; an algorithm that is not registered quantizes to a plain grid and is written as "fixed" is.
+// The operators of ONNX's own domain that stand for an algorithm's quantizers in N_quantizers.onnx, where vendors'
+// tools look for them (MQBench's names), and from which they are read back. Registered under the name of the fake
+// quantizer, from its file; an algorithm that is not registered quantizes to a plain grid and is written as "fixed" is.
 #pragma once
 
 #include <string>

@@ -10,14 +10,23 @@
 namespace quench {
 
 void add_common_options(CLI::App& app, CommonOptions& common) {
-  app.add_option("--color", common.color, "colours: auto (on a terminal, unless NO_COLOR is set), always or never")
-      ->type_name("WHEN")
-      ->check(CLI::IsMember({"auto", "always", "never"}));
   app.add_flag("--json", common.json, "print one JSON object on stdout, and nothing else");
   app.add_flag("--quiet", common.quiet, "no progress on stderr");
   app.add_option("--threads", common.threads, "threads of one operator (default: LibTorch's choice)")
       ->type_name("N")
       ->check(CLI::Range(1, 1024));
+  // A function: the option is on the program and on the command, and what one was given must not replace the other's.
+  app.add_option_function<std::vector<std::string>>(
+         "--plugin",
+         [&common](const std::vector<std::string>& files) {
+           common.plugins.insert(common.plugins.end(), files.begin(), files.end());
+         },
+         "a shared library that adds observers, platforms, exporters ... (docs/adding.md); repeatable")
+      ->type_name("FILE.so")
+      ->allow_extra_args(false);
+  app.add_option("--color", common.color, "colours: auto (on a terminal, unless NO_COLOR is set), always or never")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
 }
 
 CLI::App& add_command(CLI::App& app, CommandLine& command_line, const std::string& name, const std::string& summary) {

@@ -1,11 +1,12 @@
 // A sub-command: one file that adds its options to the parser and defines its action. All take --json (one
-// object on stdout), --quiet and --threads.
+// object on stdout), --quiet, --threads, --plugin and --color.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "quench/distributed.h"
 #include "report/json.h"
@@ -17,11 +18,11 @@ class App;
 namespace quench {
 
 struct CommonOptions {
-  std::string color = "auto";  // or always, never
-
   bool json = false;   // one object on stdout, nothing else there
   bool quiet = false;  // no progress
   int threads = 0;     // 0: LibTorch's choice
+  std::vector<std::string> plugins;
+  std::string color = "auto";  // or always, never
   bool silent() const { return json || quiet; }
 };
 
@@ -36,7 +37,7 @@ struct CommandLine {
   ProcessPlace place;
 };
 
-// --json, --quiet and --threads: on the program and on each command, so that they may go on either side.
+// Those options: on the program and on each command, so that they may go on either side.
 void add_common_options(CLI::App& app, CommonOptions& common);
 // Makes the sub-command with the common options on it.
 CLI::App& add_command(CLI::App& app, CommandLine& command_line, const std::string& name, const std::string& summary);

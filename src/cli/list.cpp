@@ -10,6 +10,7 @@
 #include "quench/op.h"
 #include "quench/pass.h"
 #include "quench/platform.h"
+#include "quench/plugin.h"
 #include "quench/ptq_method.h"
 #include "quench/train_loop.h"
 #include "quench/verify.h"
@@ -26,7 +27,10 @@ struct Section {
 template <typename Items>
 Section section(const std::string& key, const std::string& title) {
   Section result{key, title, {}};
-  for (const auto& [name, entry] : Items::instance().entries()) result.items[name] = entry.summary;
+  for (const auto& [name, entry] : Items::instance().entries()) {
+    const std::string plugin = plugin_of(entry.file);
+    result.items[name] = entry.summary + (plugin.empty() ? "" : " [" + plugin + "]");
+  }
   return result;
 }
 

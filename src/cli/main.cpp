@@ -10,6 +10,7 @@
 #include "core/exit_code.h"
 #include "core/interrupt.h"
 #include "quench/error.h"
+#include "quench/plugin.h"
 #include "quench/process.h"
 
 namespace quench {
@@ -20,7 +21,7 @@ int report(const std::exception& caught, bool json, const ProcessPlace& place) {
   const std::string who = place.is_first() ? "" : concat(" (process ", place.rank, " of ", place.size, ")");
   std::cerr << "quench: error" << who << ": " << error.what() << std::endl;
   if (json && place.is_first()) print_json({{"error", error.message()}, {"context", error.context()}});
-  return exit_code_of(caught);
+  return noted_interrupt() != 0 ? 128 + noted_interrupt() : exit_code_of(caught);
 }
 
 void add_commands(CLI::App& app, CommandLine& command_line) {
@@ -96,6 +97,7 @@ int run_program(int argc, char** argv) {
     if (!parse(app, argc, argv)) return kDone;
     if (!takes_part(command_line)) return kDone;
     set_threads(command_line.common.threads);
+    for (const std::string& plugin : command_line.common.plugins) load_plugin(plugin);
     command_line.action();
     std::cout.flush();
     QUENCH_CHECK(std::cout, "cannot write to the standard output");

@@ -188,7 +188,9 @@ Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDa
   options.plan_name = job.plan_file;
   options.integer_eval = job.integer;
   options.stop_after = job.dry_run ? "plan" : job.stop_after;
+  std::optional<PostponedInterrupt> postponed;  // while it trains
   options.after_stage = [&](const StageRecord& stage, const Graph& now) {
+    postponed.reset();
     bars.end();
     after_stage(job, stage, now);
   };
@@ -218,6 +220,15 @@ Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDa
     }
     if (!kept && job.resume && !common.silent())
       std::cerr << "there is no checkpoint to resume from: training from the start\n";
+    options.stop = [&] {
+      if (!postponed) postponed.emplace();
+      return postponed->is_noted();
+    };
+    options.start_measured = [&](double score) {
+      if (common.silent()) return;
+      bars.clear_line();
+      std::cerr << start_line(score) << std::endl;
+    };
     options.epoch_done = [&](const TrainEpoch& epoch) {
       if (common.silent()) return;
       bars.clear_line();
@@ -230,7 +241,12 @@ Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDa
   sets.calib = data.calib.get();
   sets.eval = data.eval.get();
   sets.profile = data.profile.get();
-  return quantize(graph, sets, job.config, options);
+  try {
+    return quantize(graph, sets, job.config, options);
+  } catch (Error& error) {
+    if (noted_interrupt() != 0) error.add_context("the same command with --resume goes on from there");
+    throw;
+  }
 }
 
 void print_summary(const QuantizeJob& job, const QuantizeRecord& record, const std::optional<Deployment>& files) {

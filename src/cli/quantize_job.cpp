@@ -130,13 +130,15 @@ void check_output(const QuantizeJob& job) {
     check_free(job.config.output, file, job.force);
 }
 
-// N.onnx is a product too: it must not replace the float model.
+// A product must not replace the float model, which may have any name.
 void check_model_is_kept(const QuantizeJob& job) {
-  const fs::path product = fs::path(job.deploy_folder()) / (job.deploy_name() + ".onnx");
-  std::error_code absent;
-  QUENCH_CHECK(!fs::equivalent(product, job.config.model, absent), "the deployed '", product.string(),
-               "' would replace the model itself: choose another folder or name ('deploy' in the config), or "
-               "--no-deploy");
+  for (const char* ending : {"_quantizers.onnx", "_qdq.onnx", "_qoperator.onnx", "_deploy_model.onnx"}) {
+    const fs::path product = fs::path(job.deploy_folder()) / (job.deploy_name() + ending);
+    std::error_code absent;
+    QUENCH_CHECK(!fs::equivalent(product, job.config.model, absent), "the deployed '", product.string(),
+                 "' would replace the model itself: choose another folder or name ('deploy' in the config), or "
+                 "--no-deploy");
+  }
 }
 
 // Checks what the config says about deployment before the work: exporter options, files that are in the way.
@@ -148,7 +150,7 @@ void check_deploy(const QuantizeJob& job) {
   const std::string& product = find_platform(job.config.quant.platform).product;
   job.config.deploy.exporter.checked(ExporterRegistry::instance().get(product).options,
                                      concat("exporter '", product, "'"));
-  const fs::path first = fs::path(job.deploy_folder()) / (job.deploy_name() + ".onnx");
+  const fs::path first = fs::path(job.deploy_folder()) / (job.deploy_name() + "_quantizers.onnx");
   QUENCH_CHECK(job.config.deploy.folder.empty() || job.force || !fs::exists(first), "'", first.string(),
                "' already exists; --force replaces it");
 }

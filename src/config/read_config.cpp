@@ -2,8 +2,10 @@
 
 #include "config/layouts.h"
 #include "config/load.h"
+#include "config/map_reader.h"
 #include "config/merge.h"
 #include "config/parts.h"
+#include "quench/plugin.h"
 
 namespace quench {
 namespace {
@@ -25,10 +27,21 @@ bool is_mqbench(const Tree& tree) {
                         "leaf_module"});
 }
 
+// In any layout, and before all else: other keys may hold names that a plug-in registers.
+std::vector<std::string> load_plugins(Tree& tree) {
+  const Tree* given = tree.is_map() ? tree.find("plugins") : nullptr;
+  if (!given) return {};
+  const std::vector<std::string> files = texts_of(*given, "plugins");
+  for (const std::string& file : files) at_place(*given, [&] { load_plugin(file); });
+  tree.erase("plugins");
+  return files;
+}
+
 JobConfig read_job(Tree tree, const std::vector<std::string>& overrides) {
   for (const std::string& text : overrides) apply_override(tree, text);
   if (tree.is_null()) fail_at(tree, "the config is empty");
   JobConfig job;
+  job.plugins = load_plugins(tree);
   if (tree.find("version"))
     read_own(tree, "", job);
   else if (is_mmrazor(tree))

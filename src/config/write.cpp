@@ -134,6 +134,7 @@ std::string to_yaml(const JobConfig& job) {
   out.begin();
   out.put("version", job.version);
   if (job.layout != "quench") out.put("layout", job.layout);
+  out.put_some("plugins", job.plugins);
   out.put_some("model", job.model);
   out.put_some("input_shape", job.input_shapes);
   write(out, job.quant);

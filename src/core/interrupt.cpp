@@ -14,10 +14,17 @@ std::atomic<int> started_group = 0;
 
 std::atomic<const char*> interrupt_advice = nullptr;
 
+std::atomic<bool> postponed = false;
+std::atomic<int> noted = 0;
+
+void say(std::string_view text) {
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
 void end_now(int signal) {
-  if (const char* advice = interrupt_advice) {
-    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, advice, std::string_view(advice).size());
-  }
+  if (int none = 0; postponed && noted.compare_exchange_strong(none, signal))
+    return say("\ninterrupted: ending in good order; once more ends at once\n");
+  if (const char* advice = interrupt_advice) say(advice);
   end_at_once("\nquench: interrupted\n", 128 + signal);
 }
 
@@ -27,7 +34,7 @@ void end_now(int signal) {
 void end_at_once(std::string_view message, int exit_code) noexcept {
   if (const int group = started_group; group > 0) ::kill(-group, SIGKILL);  // before its files go
   remove_partial_files();
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, message.data(), message.size());
+  say(message);
   ::_exit(exit_code);
 }
 
@@ -37,6 +44,20 @@ void end_cleanly_on_interrupt() {
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
 }
+
+PostponedInterrupt::PostponedInterrupt() { postponed = true; }
+
+PostponedInterrupt::~PostponedInterrupt() {
+  postponed = false;
+  if (noted != 0 && !answered_) end_now(noted);
+}
+
+bool PostponedInterrupt::is_noted() {
+  answered_ = noted != 0;
+  return answered_;
+}
+
+int noted_interrupt() { return noted; }
 
 void set_started_group(int group) { started_group = group; }
 

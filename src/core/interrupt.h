@@ -11,6 +11,22 @@ void end_cleanly_on_interrupt();
 // What an interrupt says besides, until it is forgotten (nullptr): how to go on. The text must live as long.
 void set_interrupt_advice(const char* advice);
 
+// While it lives the first interrupt is only noted, for work that can end itself in good order; a second one ends the
+// process as ever. One at a time.
+class PostponedInterrupt {
+ public:
+  PostponedInterrupt();
+  ~PostponedInterrupt();  // one that was noted, and that nobody asked for, ends the process now
+  PostponedInterrupt(const PostponedInterrupt&) = delete;
+  PostponedInterrupt& operator=(const PostponedInterrupt&) = delete;
+
+  bool is_noted();  // then it is the caller's to end the work
+
+ private:
+  bool answered_ = false;
+};
+int noted_interrupt();  // the signal of one that was noted so far; 0: there was none
+
 // The same, from any thread and at any time: the message goes to the standard error as it is.
 [[noreturn]] void end_at_once(std::string_view message, int exit_code) noexcept;
 

@@ -13,7 +13,7 @@ namespace {
 // The platform to deploy for. One other than the plan's must be able to run the plan.
 std::string chosen_platform(const QuantizedModel& model, const std::string& asked) {
   QuantPlan plan = model.plan;
-  QUENCH_CHECK(!plan.platform.empty() || !asked.empty(), "the plan names no platform; give one (--platform)");
+  QUENCH_CHECK(!plan.platform.empty() || !asked.empty(), "the plan names no platform; name one");
   const std::string platform = platform_name(asked.empty() ? plan.platform : asked);
   if (plan.platform.empty() || platform != platform_name(plan.platform)) {
     const std::string from = plan.platform;
@@ -54,7 +54,16 @@ void check_names(const Deployment& deployment) {
 std::string why_no_files(const std::string& platform) {
   if (!find_platform(platform).product.empty()) return "";
   return concat("platform '", platform_name(platform),
-                "' has no target of its own, and so no files; another platform's are made with --platform");
+                "' has no target of its own, and so no files; name another platform to make its files");
+}
+
+const char* name_of(FileUse use) {
+  switch (use) {
+    case FileUse::kShip: return "ship";
+    case FileUse::kInstead: return "instead";
+    case FileUse::kReference: return "reference";
+  }
+  return "";
 }
 
 Deployment deploy(const QuantizedModel& model, const DeployOptions& options) {

@@ -1,7 +1,7 @@
 // ema_min_max: the moving average of each batch's least and greatest value. docs/numerics.md 6.2.
 #include <ATen/ATen.h>
 
-#include "observers/range.h"
+#include "quench/statistic.h"
 
 namespace quench {
 namespace {

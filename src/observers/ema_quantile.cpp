@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "kernels/statistics/statistics.h"
-#include "observers/range.h"
 #include "observers/resampled_histogram.h"
 #include "quench/error.h"
+#include "quench/statistic.h"
 
 namespace quench {
 namespace {

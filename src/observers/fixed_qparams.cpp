@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "observers/statistic.h"
 #include "quench/error.h"
+#include "quench/statistic.h"
 
 namespace quench {
 namespace {

@@ -2,7 +2,7 @@
 // observer has, however its bins came about.
 #pragma once
 
-#include "observers/range.h"
+#include "quench/statistic.h"
 
 namespace quench {
 

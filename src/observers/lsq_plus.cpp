@@ -8,8 +8,8 @@
 #include "kernels/statistics/statistics.h"
 #include "observers/grid_histogram.h"
 #include "observers/moments.h"
-#include "observers/range.h"
 #include "quench/error.h"
+#include "quench/statistic.h"
 
 namespace quench {
 namespace {

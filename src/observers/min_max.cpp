@@ -1,7 +1,7 @@
 // min_max: the least and the greatest value of all batches. docs/numerics.md 6.1.
 #include <ATen/ATen.h>
 
-#include "observers/range.h"
+#include "quench/statistic.h"
 
 namespace quench {
 namespace {

@@ -1,9 +1,8 @@
 // Sums over all batches: of x, x^2, |x|, and the number of elements; one of each per scale.
 #pragma once
 
-#include "observers/range.h"
-#include "observers/statistic.h"
 #include "quench/quant.h"
+#include "quench/statistic.h"
 
 namespace quench {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "kernels/statistics/statistics.h"
-#include "observers/state.h"
 #include "quench/error.h"
+#include "quench/statistic.h"
 
 namespace quench {
 

@@ -1,4 +1,4 @@
-#include "observers/range.h"
+#include "quench/statistic.h"
 
 #include <ATen/ATen.h>
 

@@ -2,8 +2,8 @@
 // scale is that of min_max (torch's has none), so that a model can be calibrated with it.
 #include <ATen/ATen.h>
 
-#include "observers/range.h"
 #include "quench/error.h"
+#include "quench/statistic.h"
 
 namespace quench {
 namespace {

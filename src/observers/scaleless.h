@@ -2,7 +2,7 @@
 // what to do instead.
 #pragma once
 
-#include "observers/statistic.h"
+#include "quench/statistic.h"
 
 namespace quench {
 

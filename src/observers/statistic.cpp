@@ -1,4 +1,4 @@
-#include "observers/statistic.h"
+#include "quench/statistic.h"
 
 #include <ATen/ATen.h>
 

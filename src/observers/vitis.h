@@ -5,7 +5,7 @@
 #include <string>
 
 #include "kernels/statistics/statistics.h"
-#include "observers/statistic.h"
+#include "quench/statistic.h"
 
 namespace quench {
 

@@ -15,19 +15,6 @@ at::Tensor drawn(const at::Tensor& images, const PartOfBatch& part, std::int64_t
 
 }  // namespace
 
-at::Tensor random_shift(const at::Tensor& images, std::int64_t pixels, const at::Generator& generator) {
-  if (pixels == 0) return images;
-  const std::int64_t count = images.size(0);
-  const auto positions = [&](std::int64_t size) {  // [count, size]: where each
-                                                   // row or column comes from
-    const at::Tensor offset = at::randint(-pixels, pixels + 1, {count, 1}, generator, at::kLong);
-    return at::clamp(at::arange(size, at::kLong).view({1, size}) + offset, 0, size - 1);
-  };
-  const at::Tensor rows = positions(images.size(2)), columns = positions(images.size(3));
-  const at::Tensor shifted = at::gather(images, 2, rows.view({count, 1, -1, 1}).expand_as(images));
-  return at::gather(shifted, 3, columns.view({count, 1, 1, -1}).expand_as(images));
-}
-
 at::Tensor random_crop(const at::Tensor& images, std::int64_t pixels, const at::Generator& generator,
                        const PartOfBatch& part) {
   if (pixels == 0) return images;

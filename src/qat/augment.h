@@ -17,9 +17,7 @@ struct PartOfBatch {
   std::int64_t first = 0, of = 0;  // its first item among so many; 0: it is all of them
 };
 
-// Each image by its own dx and dy in [-pixels, pixels]; what comes in from outside repeats the edge.
-at::Tensor random_shift(const at::Tensor& images, std::int64_t pixels, const at::Generator& generator);
-// The same with zeros from outside: a window of the image padded by so many pixels.
+// A random window of each image padded by so many pixels of zeros.
 at::Tensor random_crop(const at::Tensor& images, std::int64_t pixels, const at::Generator& generator,
                        const PartOfBatch& part = {});
 // Half of them, left to right.

@@ -27,6 +27,9 @@ QuantizedModel quantize(const EagerModel& model, const std::function<void(Prepar
 QuantizedModel quantize_qat(const EagerModel& model, const std::function<void(QatModule&)>& run_fn,
                             const ConvertOptions& options) {
   QatModule module(prepare_eager(model, NormMode::kLive, /*shares_tensors=*/false));
+  const auto given = model.module().named_parameters();
+  for (auto& own : module.named_parameters())
+    if (const at::Tensor* parameter = given.find(own.key())) own.value().set_requires_grad(parameter->requires_grad());
   run_fn(module);
   return convert(module, options);
 }

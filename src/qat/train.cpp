@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include "calibrate/fit_biases.h"
 #include "core/hash.h"
@@ -70,9 +71,11 @@ class Trainer : public Training {
       record_.notes.push_back(concat("batch ", options_.batch, ": the model fixes its batch at ", batch_));
     log_ = std::make_unique<TrainingLog>(is_first() ? options_.folder : "", state_.step);
     record_.resumed_from = state_.step;
+    stop_if_asked();
+    if (state_.step == 0 && data_.validation && !loop_->finds_scales()) measure_start();
     for (; state_.epoch <= options_.epochs && !is_over(); ++state_.epoch) run_epoch();
     loop_->prepare_for_val(*this);
-    if (options_.keep_best && state_.best_epoch > 0)
+    if (options_.keep_best && (state_.best_epoch > 0 || state_.start))
       graph_.load(best_tensors());
     else
       average_.swap();  // the last epoch's
@@ -82,6 +85,7 @@ class Trainer : public Training {
   const TrainOptions& options() const override { return options_; }
   int epoch() const override { return state_.epoch; }
   void set_flags(QuantFlags flags) override { graph_.set_flags(flags); }
+  void set_flags(QuantFlags following, QuantFlags others) override { graph_.set_flags(following, others); }
   void freeze_norms() override {
     graph_.freeze_norms();
     state_.norms_frozen = true;
@@ -109,6 +113,7 @@ class Trainer : public Training {
       log_->step(state_.step, state_.epoch, loss, rate_now);
     const bool is_due = options_.checkpoint_every > 0 && state_.step % options_.checkpoint_every == 0;
     if (is_due || seconds_since(last_saved_) > kSecondsBetweenCheckpoints) save();
+    stop_if_asked();
     return true;
   }
 
@@ -136,6 +141,20 @@ class Trainer : public Training {
     finish_epoch();
   }
 
+  // If training only makes it worse, what it started from is kept.
+  void measure_start() {
+    loop_->prepare_for_val(*this);
+    state_.start = validation_score(model_.graph, *data_.validation, options_, true);
+    if (options_.keep_best) keep();
+    if (options_.start_measured && is_first()) options_.start_measured(*state_.start);
+  }
+
+  void stop_if_asked() {
+    if (!options_.stop || !options_.stop()) return;
+    save();
+    fail("training was interrupted after step ", state_.step, " of ", all_steps());
+  }
+
   void finish_epoch() {
     TrainEpoch one;
     one.epoch = state_.epoch;
@@ -153,9 +172,9 @@ class Trainer : public Training {
     if (options_.epoch_done && is_first()) options_.epoch_done(one);
     state_.items_in_epoch = 0;
     state_.loss_in_epoch = state_.seconds_in_epoch = 0.0;
-    if (options_.folder.empty()) return;
     ++state_.epoch;  // what a resumed run begins with
     save();
+    stop_if_asked();
     --state_.epoch;
   }
 
@@ -176,9 +195,18 @@ class Trainer : public Training {
   // Without validation, the last one is.
   void keep_if_best(const TrainEpoch& one) {
     if (data_.validation && !(one.quantized && std::isfinite(*one.quantized))) return;
-    for (const TrainEpoch& earlier : state_.epochs)
-      if (options_.keep_best && one.quantized && earlier.quantized && *earlier.quantized >= *one.quantized) return;
+    if (options_.keep_best && one.quantized && *one.quantized <= best_score()) return;
     state_.best_epoch = one.epoch;
+    keep();
+  }
+  double best_score() const {
+    double best = state_.start.value_or(-std::numeric_limits<double>::infinity());
+    for (const TrainEpoch& one : state_.epochs)
+      if (one.quantized && *one.quantized > best) best = *one.quantized;
+    return best;
+  }
+
+  void keep() {
     if (!options_.folder.empty() && is_first()) write_best(options_.folder, graph_.state());
     if (!options_.folder.empty()) return;
     best_.clear();
@@ -245,6 +273,7 @@ class Trainer : public Training {
   }
 
   TrainRecord finished() {
+    record_.start = state_.start;
     record_.epochs = state_.epochs;
     record_.best_epoch = state_.best_epoch;
     record_.steps = state_.step;
@@ -272,19 +301,31 @@ class Trainer : public Training {
   Clock::time_point epoch_start_ = Clock::now(), last_saved_ = Clock::now();
 };
 
-}  // namespace
-
-TrainRecord train(QuantizedModel& model, const TrainData& data, const TrainOptions& options, const Graph* teacher) {
+TrainRecord trained(QuantizedModel& model, const TrainData& data, const TrainOptions& options, const Graph* teacher) {
   check_train_options(options);
   check_trainable(data.train, options);
   if (data.validation) check_validates(*data.validation);
+  const std::uint64_t key = job_key(model, data, options, teacher);
+  return Trainer(model, data, options, teacher).run(key);
+}
+
+}  // namespace
+
+TrainRecord train(QuantizedModel& model, const TrainData& data, const TrainOptions& options, const Graph* teacher) {
   verify(model, ModelStage::kPrepared);
   QUENCH_CHECK(model.stage != ModelStage::kConverted, "a converted model has no parameters to train");
-  const std::uint64_t key = job_key(model, data, options, teacher);
-  TrainRecord record = Trainer(model, data, options, teacher).run(key);
+  TrainRecord record = trained(model, data, options, teacher);
   model.stage = ModelStage::kTrained;
   for (const std::string& raised : fit_biases(model)) record.notes.push_back(raised);
   verify(model, ModelStage::kTrained);
+  return record;
+}
+
+TrainRecord train_float(Graph& network, const TrainData& data, const TrainOptions& options) {
+  QUENCH_CHECK(quantizers_of(network).empty(), "the network has quantizers: use train()");
+  QuantizedModel model(network, {}, ModelStage::kCalibrated);  // shares the tensors, and has nothing to calibrate
+  TrainRecord record = trained(model, data, options, nullptr);
+  network = std::move(model.graph);
   return record;
 }
 

@@ -54,6 +54,7 @@ Json json_of(const TrainState& state) {
                {"seconds_in_epoch", state.seconds_in_epoch},
                {"norms_frozen", state.norms_frozen},
                {"flags", state.flags},
+               {"start", json_of(state.start)},
                {"best_epoch", state.best_epoch},
                {"seconds", state.seconds},
                {"epochs", Json::array()}};
@@ -72,6 +73,7 @@ TrainState state_of(const Json& json) {
   state.seconds_in_epoch = json.at("seconds_in_epoch");
   state.norms_frozen = json.at("norms_frozen");
   state.flags = json.at("flags");
+  state.start = number_of(json.at("start"));
   state.best_epoch = json.at("best_epoch");
   state.seconds = json.at("seconds");
   for (const Json& one : json.at("epochs")) state.epochs.push_back(epoch_of(one));

@@ -21,7 +21,8 @@ struct TrainState {
   bool norms_frozen = false;
   std::map<std::string, bool> flags;
   std::vector<TrainEpoch> epochs;  // finished ones
-  int best_epoch = 0;
+  std::optional<double> start;     // the score before the first step
+  int best_epoch = 0;              // 0: none was better than that
   double seconds = 0.0;
 
   std::map<std::string, TensorMap> tensors;  // by part: model, optimizer, observers, average

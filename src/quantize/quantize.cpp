@@ -254,10 +254,10 @@ class Quantizing {
     options.resume = options_.resume;
     options.processes = options_.processes;
     options.epoch_done = options_.epoch_done;
+    options.start_measured = options_.start_measured;
+    options.stop = options_.stop;
     if (options_.progress)
-      options.progress = [this](std::int64_t done, std::int64_t total, double) {
-        options_.progress("training", done, total);
-      };
+      options.progress = [show = progress("training")](auto done, auto total, double) { show(done, total); };
     const Graph* teacher = options.distill.weight > 0 ? &original_ : nullptr;
     record_.trained = train(model_, {*data_.train, data_.validation}, options, teacher);
     run_passes(model_.graph, {"fold_live_norms", "eliminate_dead", "infer_shapes"});

@@ -18,16 +18,29 @@ std::int64_t bytes_of(const std::string& folder, const DeployFile& file) {
   return bytes;
 }
 
+// "net_deploy_model.onnx and net.table", "net_qdq.onnx (or net_qoperator.onnx)"
+std::string names_to_ship(const Deployment& deployment) {
+  std::string all, instead;
+  for (const DeployFile& file : deployment.files) {
+    if (file.use == FileUse::kShip) all += (all.empty() ? "" : " and ") + file.name;
+    if (file.use == FileUse::kInstead) instead += (instead.empty() ? "" : " or ") + file.name;
+  }
+  return all + (instead.empty() ? "" : " (or " + instead + ")");
+}
+
 }  // namespace
 
 std::string deployment_text(const Deployment& deployment, const std::string& folder) {
   std::ostringstream out;
   const char* head = "written     ";
-  for (const DeployFile& file : deployment.files) {
-    out << head << (std::filesystem::path(folder) / file.name).string() << "  " << size_text(bytes_of(folder, file))
-        << "  " << file.what << "\n";
-    head = "            ";
-  }
+  for (const FileUse use : {FileUse::kShip, FileUse::kInstead, FileUse::kReference})
+    for (const DeployFile& file : deployment.files) {
+      if (file.use != use) continue;
+      out << head << (std::filesystem::path(folder) / file.name).string() << "  " << size_text(bytes_of(folder, file))
+          << "  " << file.what << "\n";
+      head = "            ";
+    }
+  out << "to ship     " << names_to_ship(deployment) << "\n";
   for (const std::string& note : deployment.notes) out << "note        " << note << "\n";
   return out.str();
 }
@@ -35,7 +48,8 @@ std::string deployment_text(const Deployment& deployment, const std::string& fol
 Json json_of(const Deployment& deployment, const std::string& folder) {
   Json files = Json::array();
   for (const DeployFile& file : deployment.files) {
-    Json one = {{"name", file.name}, {"what", file.what}, {"bytes", bytes_of(folder, file)}};
+    Json one = {
+        {"name", file.name}, {"what", file.what}, {"use", name_of(file.use)}, {"bytes", bytes_of(folder, file)}};
     if (file.is_model()) one["opset"] = file.opset;
     files.push_back(one);
   }

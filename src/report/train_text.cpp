@@ -23,8 +23,12 @@ std::string epoch_line(const TrainEpoch& epoch, int epochs) {
   return line + concat(", ", decimals(epoch.seconds, 1), " s");
 }
 
+std::string start_line(double score) { return concat("before training: validation ", score_text(score)); }
+
 std::string epochs_table(const TrainRecord& record) {
   std::vector<std::vector<std::string>> rows;
+  if (record.start)
+    rows.push_back({record.best_epoch == 0 ? "start *" : "start", "-", score_text(record.start), "-", "-", "-"});
   for (const TrainEpoch& one : record.epochs)
     rows.push_back({concat(one.epoch, one.epoch == record.best_epoch ? " *" : ""), decimals(one.loss, 4),
                     score_text(one.quantized), score_text(one.in_float), decimals(one.rate, 6),
@@ -36,12 +40,15 @@ std::string epochs_table(const TrainRecord& record) {
                      {"rate", 12, true},
                      {"seconds", 10, true}},
                     rows) +
-         "* the model's weights are those of this epoch\n";
+         "* the model's weights are those of this row\n";
 }
 
 std::string training_summary(const TrainRecord& record) {
   std::string text = concat("trained     ", record.steps, " steps, ", record.epochs.size(), " epochs, in ",
-                            decimals(record.seconds, 1), " s; kept epoch ", record.best_epoch);
+                            decimals(record.seconds, 1), " s; kept ",
+                            record.best_epoch > 0 ? concat("epoch ", record.best_epoch) : "what training started from");
+  if (record.best_epoch == 0 && record.start)
+    text += concat(" (validation ", score_text(*record.start), "): no epoch was better");
   for (const TrainEpoch& one : record.epochs)
     if (one.epoch == record.best_epoch && one.quantized)
       text += concat(" (validation ", score_text(*one.quantized), ")");
@@ -57,9 +64,11 @@ Json json_of(const TrainRecord& record) {
     if (one.in_float) epoch["validation_float"] = *one.in_float;
     epochs.push_back(std::move(epoch));
   }
-  return {{"steps", record.steps},           {"items", record.items},
-          {"best_epoch", record.best_epoch}, {"resumed_from", record.resumed_from},
-          {"seconds", record.seconds},       {"epochs", std::move(epochs)}};
+  Json json = {{"steps", record.steps},           {"items", record.items},
+               {"best_epoch", record.best_epoch}, {"resumed_from", record.resumed_from},
+               {"seconds", record.seconds},       {"epochs", std::move(epochs)}};
+  if (record.start) json["validation_at_start"] = *record.start;
+  return json;
 }
 
 }  // namespace quench

@@ -9,6 +9,7 @@
 namespace quench {
 
 // "epoch 3 of 10: loss 0.1234, validation 91.20 %, 12.3 s"
+std::string start_line(double score);  // on validation data
 std::string epoch_line(const TrainEpoch& epoch, int epochs);
 std::string epochs_table(const TrainRecord& record);
 std::string training_summary(const TrainRecord& record);  // one line

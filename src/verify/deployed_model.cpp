@@ -106,7 +106,36 @@ std::vector<std::string> files_of(const std::string& folder) {
   return files;
 }
 
+// Whether a folder has a Q/DQ file of this name; "": of any.
+bool has_deployed(const fs::path& folder, const std::string& name) {
+  if (!name.empty()) return fs::exists(folder / (name + "_qdq.onnx"));
+  const fs::directory_iterator files(folder);
+  return std::any_of(begin(files), end(files),
+                     [](const fs::path& path) { return path.string().ends_with("_qdq.onnx"); });
+}
+
+// "N.quench.onnx", "N_quantizers.onnx" -> "N"
+std::string base_name(const fs::path& file) {
+  std::string name = file.filename().string();
+  for (const char* ending : {".onnx", ".quench", "_quantizers"})
+    if (name.ends_with(ending)) name.resize(name.size() - std::string(ending).size());
+  return name;
+}
+
 }  // namespace
+
+std::string or_did_you_mean(const std::string& file_or_folder) {
+  const auto did_you_mean = [](const fs::path& path) { return concat("; did you mean '", path.string(), "'?"); };
+  const fs::path given = fs::path(file_or_folder) / "";  // with a slash at its end
+  const bool is_folder = fs::is_directory(given);
+  const fs::path folder = is_folder ? given.parent_path() : given.parent_path().parent_path();
+  const std::string name = is_folder ? "" : base_name(given.parent_path());
+  if (!is_folder && has_deployed(folder, name)) return did_you_mean(folder / (name + "_qdq.onnx"));
+  std::vector<fs::path> inside;
+  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder))
+    if (entry.is_directory() && has_deployed(entry.path(), name)) inside.push_back(folder / entry.path().filename());
+  return inside.size() == 1 ? did_you_mean(inside[0]) : "";
+}
 
 std::vector<std::string> deployed_files(const std::string& file_or_folder, const std::string& runtime) {
   if (!fs::is_directory(file_or_folder)) return {file_or_folder};
@@ -117,13 +146,14 @@ std::vector<std::string> deployed_files(const std::string& file_or_folder, const
   }
   QUENCH_CHECK(found.size() <= 1, "there are ", found.size(), " deployed models in '", file_or_folder,
                "'; name the file");
-  if (found.empty() && models.size() == 1) found = models;  // of platform qdq: N.onnx itself
+  if (found.empty() && models.size() == 1) found = models;  // someone else's
   if (RuntimeRegistry::instance().get(runtime).reads_fake_quantize)
     for (const std::string& path : models)
       if (path.ends_with("_deploy_model.onnx") && !quantizers_of(import_model(path)).empty()) found.push_back(path);
-  QUENCH_CHECK(!found.empty(), "there is no deployed model that runtime '", runtime, "' reads in '", file_or_folder,
-               "' (N_qdq.onnx); 'quench deploy' of a platform whose product is Q/DQ writes one");
-  return found;
+  if (!found.empty()) return found;
+  const std::string meant = or_did_you_mean(file_or_folder);
+  fail("there is no deployed model that runtime '", runtime, "' reads in '", file_or_folder, "' (N_qdq.onnx)",
+       meant.empty() ? "; 'quench deploy' of a platform whose product is Q/DQ writes one" : meant);
 }
 
 DeployedModel read_deployed(const std::string& path, bool rounds_biases) {
@@ -137,7 +167,8 @@ DeployedModel read_deployed(const std::string& path, bool rounds_biases) {
   model.simulated = model.file;
   run_passes(model.simulated, {"qdq_to_fake_quant"});
   QUENCH_CHECK(!quantizers_of(model.simulated).empty(), "'", path,
-               "' has no QuantizeLinear and DequantizeLinear (nor FakeQuantize): it is not a deployed Q/DQ model");
+               "' has no QuantizeLinear and DequantizeLinear (nor FakeQuantize): it is not a deployed Q/DQ model",
+               or_did_you_mean(path));
   if (rounds_biases) round_biases(model.simulated);
   find_taps(model);
   return model;

@@ -22,6 +22,9 @@ struct DeployedModel {
   std::vector<std::string> untapped;  // quantized tensors whose codes no array of NumPy can hold
 };
 // `rounds_biases`: the simulation has the biases of a runtime that puts them into int32 by itself.
+// "; did you mean 'out/deploy'?" where someone named the folder above, the calibrated model or the reference; else "".
+std::string or_did_you_mean(const std::string& file_or_folder);
+
 DeployedModel read_deployed(const std::string& path, bool rounds_biases);
 
 // Writes the file's graph with the codes of every tap among its outputs.

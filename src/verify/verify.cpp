@@ -73,8 +73,8 @@ class Verification {
         task_(data.task()) {
     QUENCH_CHECK(runtime_.reads_fake_quantize || quantizers_of(model_.file).empty(), "'", path,
                  "' has quantizers that runtime '", options.runtime,
-                 "' does not read: it is a calibrated model, or one ",
-                 "for vendors' tools; give the Q/DQ file that 'quench deploy' writes (N_qdq.onnx), or its folder");
+                 "' does not read: it is a calibrated model, or one for vendors' tools; 'quench deploy' writes a Q/DQ ",
+                 "file (N_qdq.onnx)", or_did_you_mean(path));
     find_unsliced();
     result_.file = path;
     result_.runtime = options.runner.empty() ? options.runtime : options.runner;

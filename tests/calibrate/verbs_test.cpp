@@ -90,7 +90,8 @@ TEST(Verbs, KeepOneExecutorUntilTheGraphChanges) {
 // While it observes, the network is the float one.
 TEST(Verbs, ObservingChangesNothing) {
   QuantizedModel model = quantized_model();
-  const at::Tensor plain = Executor(small_graph()).run({RtValue(images())})[0].tensor();
+  const Graph graph = small_graph();
+  const at::Tensor plain = Executor(graph).run({RtValue(images())})[0].tensor();
   enable_calibration(model);
   EXPECT_TRUE(forward(model, {RtValue(images())})[0].tensor().equal(plain));
   enable_quantization(model);

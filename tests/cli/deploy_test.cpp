@@ -54,11 +54,39 @@ TEST_F(Deploy, WritesThePlatformsFiles) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto files = contents();
   ASSERT_EQ(files.size(), 3U);
-  for (const char* name : {"fashion_cnn.onnx", "fashion_cnn_deploy_model.onnx"})
+  for (const char* name : {"fashion_cnn_quantizers.onnx", "fashion_cnn_deploy_model.onnx"})
     EXPECT_GT(import_model(out() + "/" + name).nodes().size(), 0U) << name;
   EXPECT_TRUE(nlohmann::json::parse(files.at("fashion_cnn_clip_ranges.json")).contains("tensorrt"));
   EXPECT_EQ(outcome.json().at("platform"), "tensorrt");
   EXPECT_EQ(outcome.json().at("files").size(), 3U);
+}
+
+TEST_F(Deploy, SaysWhichFilesToShip) {
+  const Outcome outcome = run();
+  EXPECT_NE(outcome.out.find("to ship     fashion_cnn_deploy_model.onnx and fashion_cnn_clip_ranges.json\n"),
+            std::string::npos)
+      << outcome.out;
+  std::map<std::string, std::string> uses;
+  const nlohmann::json again = run({"--json", "--force", "--option", "deploy_to_qlinear=true"}).json();
+  for (const auto& file : again.at("files")) uses[file.at("name")] = file.at("use");
+  const std::map<std::string, std::string> expected = {{"fashion_cnn_quantizers.onnx", "reference"},
+                                                       {"fashion_cnn_deploy_model.onnx", "ship"},
+                                                       {"fashion_cnn_clip_ranges.json", "ship"},
+                                                       {"onnx_quantized_model.onnx", "instead"}};
+  EXPECT_EQ(uses, expected);
+}
+
+// Neither where the data was, nor anything that differs from one time to the next.
+TEST_F(Deploy, TellsNothingAboutTheJob) {
+  ASSERT_EQ(run().code, 0);
+  const auto first = contents();
+  const std::string data = fs::path(demo_file("")).parent_path().string();
+  EXPECT_NE(read_text(model()).find(data), std::string::npos) << "the calibrated model holds its record";
+  for (const auto& [name, text] : first) EXPECT_EQ(text.find(data), std::string::npos) << name;
+  ASSERT_EQ(run({"--force"}).code, 0);
+  EXPECT_EQ(contents(), first);
+  for (const auto& [name, text] : first)
+    EXPECT_EQ(read_text(fs::path(model()).parent_path() / "deploy" / name), text) << name << ", by quench quantize";
 }
 
 TEST_F(Deploy, ComparesOnGivenData) {
@@ -70,7 +98,8 @@ TEST_F(Deploy, NameAndOptions) {
   const Outcome outcome = run({"--name", "net", "--option", "deploy_to_qlinear=true"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto files = contents();
-  for (const char* name : {"net.onnx", "net_deploy_model.onnx", "net_clip_ranges.json", "onnx_quantized_model.onnx"})
+  for (const char* name :
+       {"net_quantizers.onnx", "net_deploy_model.onnx", "net_clip_ranges.json", "onnx_quantized_model.onnx"})
     EXPECT_TRUE(files.contains(name)) << name;
   EXPECT_NE(outcome.out.find("note"), std::string::npos) << outcome.out;
 }
@@ -95,7 +124,7 @@ TEST_F(Deploy, AFolderOfOursIsMadeAnew) {
   ASSERT_EQ(run({"--name", "other", "--force"}).code, 0);
   const auto files = contents();
   EXPECT_EQ(files.size(), 4U);
-  EXPECT_TRUE(files.contains("other.onnx"));
+  EXPECT_TRUE(files.contains("other_quantizers.onnx"));
   EXPECT_EQ(files.at("notes.txt"), "mine");
 }
 

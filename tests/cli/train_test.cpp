@@ -47,6 +47,7 @@ TEST(TrainCommand, TrainsDeploysAndSaysWhatItDid) {
   const TemporaryFolder folder;
   const Outcome outcome = quench_run(job(folder.path("out"), {"--eval", demo_data(200, 100)}));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("before training: validation "), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.err.find("epoch 3 of 3: loss "), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.out.find("trained     30 steps, 3 epochs, in "), std::string::npos) << outcome.out;
   const nlohmann::json record = nlohmann::json::parse(read_text(folder.path("out/record.json")));
@@ -64,7 +65,7 @@ TEST(TrainCommand, TheTrainedCodesAreDeployed) {
   std::string why;
   if (runtime_python("onnxruntime", why).empty()) GTEST_SKIP() << why;
   const TemporaryFolder folder;
-  const Outcome made = quench_run(job(folder.path("out")));
+  const Outcome made = quench_run(job(folder.path("out"), {"--set", "train.keep_best=false"}));
   ASSERT_EQ(made.code, 0) << made.err;
   const Outcome outcome = quench_run({"verify", folder.path("out/deploy"), "--runtime", "onnxruntime", "--data",
                                       demo_data(300, 32), "--layers", "--json"});
@@ -151,6 +152,26 @@ TEST(TrainCommand, ResumesAfterAKill) {
   const auto record = nlohmann::json::parse(read_text(folder.path("broken/record.json")));
   EXPECT_EQ(record.at("training").at("resumed_from") > 0, kept);
   EXPECT_EQ(model_in(folder, "broken"), model_in(folder, "whole"));
+}
+
+// Ctrl-C while it trains: the step in progress is the last one, and nothing of it is lost.
+TEST(TrainCommand, AnInterruptLeavesACheckpoint) {
+  const TemporaryFolder folder, outputs;
+  const std::vector<std::string> more = {"--set", "train.epochs=100000"};
+  const pid_t child = start_program(job(folder.path("out"), more), outputs);
+  for (int i = 0; i < 3000 && !std::filesystem::exists(folder.path("out/training/best.safetensors")); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // until the start was measured: it trains then
+  ::kill(child, SIGINT);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  const std::string said = read_text(outputs.path("err"));
+  ASSERT_TRUE(WIFEXITED(status)) << said;
+  EXPECT_EQ(WEXITSTATUS(status), 130) << said;
+  EXPECT_NE(said.find("once more ends at once"), std::string::npos) << said;
+  EXPECT_NE(said.find("training was interrupted after step "), std::string::npos) << said;
+  EXPECT_NE(said.find("the same command with --resume goes on from there"), std::string::npos) << said;
+  EXPECT_TRUE(std::filesystem::exists(folder.path("out/training/checkpoint.safetensors")));
+  EXPECT_FALSE(std::filesystem::exists(folder.path("out/fashion_cnn.quench.onnx")));
 }
 
 }  // namespace

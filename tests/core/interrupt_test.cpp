@@ -31,5 +31,29 @@ TEST(Interrupt, RemovesWhatWasBeingWrittenAndSaysSo) {
   std::filesystem::remove_all(folder);
 }
 
+void interrupt_postponed(int times) {
+  end_cleanly_on_interrupt();
+  PostponedInterrupt postponed;
+  if (postponed.is_noted()) std::_Exit(1);
+  for (int i = 0; i < times; ++i) std::raise(SIGINT);
+  std::_Exit(postponed.is_noted() && noted_interrupt() == SIGINT ? 7 : 2);
+}
+
+void interrupt_unheard() {
+  end_cleanly_on_interrupt();
+  {
+    const PostponedInterrupt postponed;
+    std::raise(SIGINT);
+  }
+  std::_Exit(3);
+}
+
+TEST(Interrupt, IsNotedFirstWherePostponed) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(interrupt_postponed(1), testing::ExitedWithCode(7), "once more ends at once");
+  EXPECT_EXIT(interrupt_postponed(2), testing::ExitedWithCode(130), "quench: interrupted");
+  EXPECT_EXIT(interrupt_unheard(), testing::ExitedWithCode(130), "quench: interrupted");
+}
+
 }  // namespace
 }  // namespace quench

@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <string>
 
 #include "quench/error.h"
+#include "support/message_of.h"
 
 namespace quench {
 
@@ -36,15 +36,6 @@ class TempFolder {
  private:
   std::filesystem::path path_;
 };
-
-inline std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "(no error)";
-}
 
 inline std::string contents_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

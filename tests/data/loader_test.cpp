@@ -4,6 +4,7 @@
 #include <chrono>
 #include <set>
 #include <thread>
+#include <type_traits>
 
 #include "core/philox.h"
 #include "data/files.h"
@@ -31,6 +32,12 @@ class Numbers : public Dataset {
   std::set<std::int64_t> broken_;
   mutable std::atomic<int> asked_ = 0;
 };
+
+// As the executor: it keeps a reference.
+static_assert(std::is_constructible_v<Loader, const Dataset&, LoadOptions>);
+static_assert(std::is_constructible_v<Loader, Numbers&, LoadOptions>);
+static_assert(!std::is_constructible_v<Loader, Numbers, LoadOptions>);
+static_assert(!std::is_constructible_v<Loader, const Numbers, LoadOptions>);
 
 std::vector<std::int64_t> indices_of(Loader& loader) {
   std::vector<std::int64_t> all;

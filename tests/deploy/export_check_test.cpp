@@ -134,7 +134,7 @@ TEST(ExportCheck, ConstantsThatAreNotFinite) {
 
 TEST(ExportCheck, AnotherNetwork) {
   const auto other = [](Graph& graph) { graph.set_op(*graph.find_node("pool"), "GlobalAveragePool"); };
-  for (const char* file : {"net_qdq.onnx", "net.onnx"})
+  for (const char* file : {"net_qdq.onnx", "net_quantizers.onnx"})
     EXPECT_SAYS(complaint("onnxruntime", file, other), "the output 'pool' is off by ");
   EXPECT_SAYS(complaint("tensorrt", "net_deploy_model.onnx", other), "the output 'pool' is off by ");
 }

@@ -16,13 +16,14 @@ int count(const Graph& graph, const std::string& op) {
   return found;
 }
 
-TEST(ExportForms, OfMqbenchIsTheModelItself) {
+TEST(ExportForms, OfMqbenchIsBarePairs) {
   const Graph quantized = calibrated_graph("qdq");
   const Deployment deployment = deployed(quantized);
-  ASSERT_EQ(deployment.files.size(), 1U);
-  EXPECT_EQ(deployment.files[0].name, "net.onnx");
-  EXPECT_EQ(deployment.files[0].opset, 13);
-  const Graph graph = read_back(deployment.files[0]);
+  ASSERT_EQ(deployment.files.size(), 2U);
+  EXPECT_EQ(deployment.files[0].name, "net_quantizers.onnx");
+  const DeployFile& file = file_of(deployment, "net_qdq.onnx");
+  EXPECT_EQ(file.opset, 13);
+  const Graph graph = read_back(file);
   EXPECT_EQ(count(graph, "QuantizeLinear"), count(graph, "DequantizeLinear") - 2) << "two weights are codes already";
   EXPECT_EQ(count(graph, "Clip"), 0) << "bare pairs";
   EXPECT_EQ(graph.find_node("w1_dequantized")->get_int("axis", 1), 0);
@@ -36,7 +37,7 @@ TEST(ExportForms, OfMqbenchIsTheModelItself) {
 
 TEST(ExportForms, OfMqbenchKeepOffTheLowestCodeWhereAsked) {
   const Deployment deployment = deployed(calibrated_graph("qdq"), "", {{"clip_lowest", 1.0}});
-  const Graph& graph = deployment.files[0].model;
+  const Graph& graph = file_of(deployment, "net_qdq.onnx").model;
   EXPECT_EQ(count(graph, "Clip"), count(graph, "QuantizeLinear"));
   EXPECT_EQ(describe(graph.find_node("x_quantized_clip")->input(1)), "{-127}");
   EXPECT_TRUE(deployment.notes.empty());

@@ -11,7 +11,7 @@ TEST(ExportNnie, ClipValuesOfLayers) {
   const auto expected = nlohmann::json::parse(R"({"nnie": {"gfpq_param_dict": {"conv": [0.5], "fc": [0.125]}}})");
   EXPECT_EQ(json_of(deployment, "net_gfpq_param_dict.json"), expected);
   expect_stripped(deployment, "net_deploy_model.onnx");
-  const Node& quantizer = *file_of(deployment, "net.onnx").model.find_node("x.fq");
+  const Node& quantizer = *file_of(deployment, "net_quantizers.onnx").model.find_node("x.fq");
   EXPECT_EQ(quantizer.op(), "vendor.NNIEQuantize");
   EXPECT_EQ(describe(quantizer.input(1)), "{0.5}");
 }

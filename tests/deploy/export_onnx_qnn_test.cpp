@@ -19,13 +19,12 @@ std::vector<std::string> names_of(const Node& node) {
   return names;
 }
 
-TEST(ExportOnnxQnn, ReplacesTheReferenceModel) {
+TEST(ExportOnnxQnn, HasOperatorsOnCodes) {
   const Graph quantized = calibrated_graph("onnx_qnn");
   const Deployment deployment = deployed(quantized);
-  ASSERT_EQ(deployment.files.size(), 2U);
-  EXPECT_EQ(deployment.files[0].name, "net.onnx");
-  EXPECT_EQ(deployment.files[1].name, "net_qdq.onnx");
-  const Graph& graph = deployment.files[0].model;
+  ASSERT_EQ(deployment.files.size(), 3U);
+  EXPECT_EQ(file_of(deployment, "net_qdq.onnx").use, FileUse::kInstead);
+  const Graph& graph = file_of(deployment, "net_qoperator.onnx").model;
   EXPECT_EQ(ops_of(graph),
             "QuantizeLinear:input_quantized QLinearConv:conv1_quantized QLinearConv:conv2_quantized "
             "com.microsoft.QLinearAdd:add_quantized DequantizeLinear:add_dequantized GlobalMaxPool:pool");
@@ -43,7 +42,7 @@ TEST(ExportOnnxQnn, ReplacesTheReferenceModel) {
 // D34: both are rounded, the weights saturated.
 TEST(ExportOnnxQnn, RoundsWeightsAndBiases) {
   const Graph quantized = calibrated_graph("onnx_qnn");
-  const Graph graph = deployed(quantized).files[0].model;
+  const Graph graph = file_of(deployed(quantized), "net_qoperator.onnx").model;
   const Node& conv = *graph.find_node("conv1_quantized");
   const QParams w = params_of(quantized, "w1"), x = params_of(quantized, "x");
   const QType type{QScheme::parse("uint8 affine tensor"), w};
@@ -58,7 +57,7 @@ TEST(ExportOnnxQnn, ShiftsSignedCodes) {
   config.weight.symmetric = true;
   config.weight.is_signed = true;
   const Graph quantized = calibrated_graph("onnx_qnn", config);
-  const Graph graph = deployed(quantized).files[0].model;
+  const Graph graph = file_of(deployed(quantized), "net_qoperator.onnx").model;
   const Node& conv = *graph.find_node("conv1_quantized");
   EXPECT_EQ(describe(conv.input(5)), "{128}");
   const QType type{QScheme::parse("int8 symmetric tensor"), params_of(quantized, "w1")};

@@ -36,7 +36,7 @@ TEST(ExportQdq, HoldsTheNumbersOfTheSimulation) {
   const Deployment deployment = deployed(quantized);
   EXPECT_EQ(deployment.platform, "onnxruntime");
   ASSERT_EQ(deployment.files.size(), 2U);
-  EXPECT_EQ(deployment.files[0].name, "net.onnx");
+  EXPECT_EQ(deployment.files[0].name, "net_quantizers.onnx");
   const DeployFile& file = file_of(deployment, "net_qdq.onnx");
   EXPECT_EQ(file.opset, 13);
   const Graph graph = read_back(file);

@@ -16,7 +16,7 @@ TEST(ExportTensorrt, RangesOfActivations) {
       {"x": 63.5, "relu": 127.0, "pool": 15.875, "flat": 15.875, "y": 254.0}}})");
   EXPECT_EQ(json_of(deployment, "net_clip_ranges.json"), expected);
   ASSERT_EQ(deployment.files.size(), 3U);
-  EXPECT_EQ(deployment.files[0].name, "net.onnx");
+  EXPECT_EQ(deployment.files[0].name, "net_quantizers.onnx");
   expect_stripped(deployment, "net_deploy_model.onnx");
 }
 

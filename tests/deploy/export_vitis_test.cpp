@@ -24,7 +24,7 @@ TEST(ExportVitis, ScalesAndFixPoints) {
   expect_stripped(deployment, "net_deploy_model.onnx");
   ASSERT_EQ(deployment.notes.size(), 2U);
   EXPECT_NE(deployment.notes[0].find("not quantized in the model: 1;"), std::string::npos);
-  EXPECT_NE(deployment.notes[1].find("-Q net.onnx -C net_deploy_model.onnx -N net"), std::string::npos);
+  EXPECT_NE(deployment.notes[1].find("-Q net_quantizers.onnx -C net_deploy_model.onnx -N net"), std::string::npos);
 }
 
 TEST(ExportVitis, AQuantizedBias) {
@@ -34,7 +34,7 @@ TEST(ExportVitis, AQuantizedBias) {
   const Deployment deployment = deployed(planned(graph, "vitis"));
   EXPECT_EQ(json_of(deployment, "net_clip_ranges.json")["vitis"]["b"], entry(0.5, 1));
   EXPECT_EQ(deployment.notes.size(), 1U);
-  const Node& node = *file_of(deployment, "net.onnx").model.find_node("b.fq");
+  const Node& node = *file_of(deployment, "net_quantizers.onnx").model.find_node("b.fq");
   EXPECT_EQ(node.op(), "vendor.FakeQuantizeTqtAffine");
 }
 

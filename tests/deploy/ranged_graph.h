@@ -83,7 +83,8 @@ inline nlohmann::json json_of(const Deployment& deployment, const std::string& n
 
 // What the model of a deployment, read back from its bytes, gives for x; exact for whole numbers.
 inline at::Tensor run_file(const Deployment& deployment, const std::string& name, const at::Tensor& x) {
-  return Executor(read_back(file_of(deployment, name))).run({RtValue(x)})[0].tensor();
+  const Graph graph = read_back(file_of(deployment, name));
+  return Executor(graph).run({RtValue(x)})[0].tensor();
 }
 
 // Weights that lie on their grids, no quantizers left, the inputs and outputs of the float model.

@@ -1,4 +1,4 @@
-// N.onnx: every algorithm's quantizers under the names of MQBench's deploy branch, and read back again.
+// N_quantizers.onnx: every algorithm's quantizers under the names of MQBench's deploy branch, and read back again.
 #include <gtest/gtest.h>
 
 #include "deploy/ranged_graph.h"
@@ -62,7 +62,7 @@ class ReferenceNodes : public testing::TestWithParam<Case> {};
 TEST_P(ReferenceNodes, HaveTheReferencesForm) {
   const Case& one = GetParam();
   const Deployment deployment = deployed(net_with(one.value, one.scheme, one.numbers, one.algorithm));
-  const DeployFile& file = file_of(deployment, "net.onnx");
+  const DeployFile& file = file_of(deployment, "net_quantizers.onnx");
   EXPECT_EQ(file.opset, 11);
   const std::string text = describe(file.model);
   EXPECT_NE(text.find(one.node), std::string::npos) << one.node << "\nin\n" << text;
@@ -74,7 +74,7 @@ TEST_P(ReferenceNodes, HaveTheReferencesForm) {
 TEST_P(ReferenceNodes, AreReadBack) {
   const Case& one = GetParam();
   const Graph graph = net_with(one.value, one.scheme, one.numbers, one.algorithm);
-  const Graph again = read_back(file_of(deployed(graph), "net.onnx"));
+  const Graph again = read_back(file_of(deployed(graph), "net_quantizers.onnx"));
   const Node* node = again.find_node(one.value + ".fq");
   ASSERT_TRUE(node);
   const FakeQuantSpec before = fake_quant_spec(*graph.find_node(one.value + ".fq")), after = fake_quant_spec(*node);
@@ -100,7 +100,7 @@ TEST(ReferenceModel, KeepsHowTheTargetDivides) {
   spec.by = QuantizeBy::kDivision;
   Node& node = insert_fake_quant(graph, graph.value("relu"), spec, {.quantize = true});
   set_qparams(node, {{0.3F}, {0}});
-  const Graph again = read_back(file_of(deployed(planned(graph, "academic")), "net.onnx"));
+  const Graph again = read_back(file_of(deployed(planned(graph, "academic")), "net_quantizers.onnx"));
   EXPECT_EQ(fake_quant_spec(*again.find_node("relu.fq")).by, QuantizeBy::kDivision);
 }
 
@@ -111,7 +111,7 @@ TEST(ReferenceModel, AxisOneForTransposedConvolutions) {
   graph.add_output(graph.add("ConvTranspose", "conv", {&x, &w}, std::vector<std::string>{"y"}).output());
   run_passes(graph, {"infer_shapes"});
   quantize(graph, "w", "int8 symmetric channel:1", kTwo, "lsq");
-  const Graph again = read_back(file_of(deployed(planned(graph, "academic")), "net.onnx"));
+  const Graph again = read_back(file_of(deployed(planned(graph, "academic")), "net_quantizers.onnx"));
   EXPECT_EQ(fake_quant_spec(*again.find_node("w.fq")).scheme.axis(), 1);
 }
 
@@ -127,7 +127,7 @@ QUENCH_REGISTER_ITEM(VendorNode, "test_own", "for this test",
 
 TEST(ReferenceModel, APluginsOwnOperator) {
   const Graph graph = net_with("relu", "int8 symmetric tensor", kOne, "test_own");
-  const DeployFile file = file_of(deployed(graph), "net.onnx");
+  const DeployFile file = file_of(deployed(graph), "net_quantizers.onnx");
   EXPECT_EQ(file.model.find_node("relu.fq")->op(), "vendor.TestOwnQuantize");
   EXPECT_EQ(fake_quant_spec(*read_back(file).find_node("relu.fq")).algorithm, "test_own");
   Graph channels = net_with("w", "int8 symmetric channel:0", kTwo, "test_own");

@@ -80,10 +80,10 @@ void check_model(const DeployFile& file, const Graph& before) {
   EXPECT_EQ(again.outputs()[0]->name(), before.outputs()[0]->name());
 }
 
-// N.onnx with vendors' quantizers is the whole simulation: weights that lie on their grids stay there, activations have
-// the same quantizers. QuantizeLinear and operators on codes may round differently near ties.
+// N_quantizers.onnx with vendors' quantizers is the whole simulation: weights that lie on their grids stay there,
+// activations have the same quantizers. QuantizeLinear and operators on codes may round differently near ties.
 void check_reference(const DeployFile& file, const Graph& quantized) {
-  ASSERT_EQ(file.name, "net.onnx");
+  ASSERT_EQ(file.name, "net_quantizers.onnx");
   if (!has_op_of(file.model, "vendor")) return;
   const Graph again = read_back(file);
   const RtValue x(at::randn({1, 3, 64, 64}));

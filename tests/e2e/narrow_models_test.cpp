@@ -117,8 +117,8 @@ std::string name_of_job(const testing::TestParamInfo<Job>& one) {
 
 INSTANTIATE_TEST_SUITE_P(All, NarrowModel, testing::ValuesIn(all_jobs()), name_of_job);
 
-// One process for all: loading the package takes longer than checking. N.onnx with vendors' quantizers is not for a
-// checker, which does not know them.
+// One process for all: loading the package takes longer than checking. N_quantizers.onnx is not for a checker, which
+// does not know its operators.
 TEST(NarrowModels, FilesOfEveryTargetPassTheChecker) {
   std::string why;
   const std::string python = test_python(why);

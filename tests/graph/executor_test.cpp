@@ -4,6 +4,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <type_traits>
+
 #include "quench/op.h"
 
 namespace quench {
@@ -23,6 +25,13 @@ Graph with_identity() {
     output %out
   })");
 }
+
+// It keeps a reference: with a graph that is gone at the end of the line, it would read freed memory.
+static_assert(std::is_constructible_v<Executor, const Graph&>);
+static_assert(std::is_constructible_v<Executor, Graph&, ExecOptions>);
+static_assert(!std::is_constructible_v<Executor, Graph>);
+static_assert(!std::is_constructible_v<Executor, const Graph>);
+static_assert(!std::is_constructible_v<Executor, Graph, ExecOptions>);
 
 TEST(Executor, AGradientHookSeesItsOwnValueAlone) {
   const Graph graph = with_identity();

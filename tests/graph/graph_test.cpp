@@ -7,6 +7,7 @@
 
 #include "quench/error.h"
 #include "quench/executor.h"
+#include "support/message_of.h"
 
 namespace quench {
 namespace {
@@ -19,15 +20,6 @@ Graph two_relus() {
   Node& b = graph.add("Relu", "b", {&a.output()});
   graph.add_output(b.output());
   return graph;
-}
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 TEST(Graph, KeepsUsesInStepWithInputs) {

@@ -11,20 +11,12 @@
 #include "quench/error.h"
 #include "quench/executor.h"
 #include "quench/torch.h"
+#include "support/message_of.h"
 
 namespace quench {
 namespace {
 
 namespace nn = torch::nn;
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 // Two inputs, two outputs, a buffer, a submodule used twice, a list, dropout, in-place operators, a size
 // read in C++.

@@ -3,11 +3,11 @@
 
 #include <ATen/ATen.h>
 
-#include <functional>
 #include <vector>
 
 #include "quench/error.h"
 #include "quench/observer.h"
+#include "support/message_of.h"
 
 namespace quench {
 
@@ -31,15 +31,6 @@ inline QParams merged(const std::string& name, const std::string& scheme, const 
   for (std::size_t i = 0; i < batches.size(); ++i) (2 * i < batches.size() ? first : second)->observe(batches[i]);
   first->merge(*second);
   return first->qparams();
-}
-
-inline std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 // Mean squared error of quantizing x, by ATen.

@@ -3,7 +3,6 @@
 
 #include <ATen/ATen.h>
 
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "quench/executor.h"
 #include "quench/graph.h"
 #include "quench/op.h"
+#include "support/message_of.h"
 
 namespace quench {
 
@@ -48,15 +48,6 @@ inline at::Tensor run_one(const std::string& op, const std::vector<RtValue>& inp
 inline Value& inferred(Graph& graph) {
   infer_shapes(graph);
   return *graph.outputs()[0];
-}
-
-inline std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return "";
 }
 
 inline RtValue ints(std::vector<std::int64_t> values) { return RtValue(at::tensor(values, at::kLong)); }

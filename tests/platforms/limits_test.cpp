@@ -1,6 +1,7 @@
-#include "platforms/plan/limits.h"
 
 #include <gtest/gtest.h>
+
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

@@ -69,6 +69,18 @@ TEST(ConvertEager, QuantizeTakesAModuleInAnyModeAndGivesItBackSo) {
                "nothing was observed for");
 }
 
+TEST(ConvertEager, QuantizeQatLeavesAloneWhatWasFrozen) {
+  const auto net = make_net();
+  net->fc->weight.set_requires_grad(false);
+  quantize_qat(model_of(net, get_default_qat_qconfig("qnnpack")), [&](QatModule& q) {
+    EXPECT_FALSE(q.named_parameters()["fc.weight"].requires_grad());
+    EXPECT_TRUE(q.named_parameters()["fc.bias"].requires_grad());
+    EXPECT_TRUE(q.named_parameters()["conv.weight"].requires_grad());
+    q.forward(images(8));
+  });
+  EXPECT_TRUE(net->fc->bias.requires_grad());
+}
+
 TEST(ConvertEager, QuantizeQatTrainsACopy) {
   const auto net = make_net();
   net->eval();

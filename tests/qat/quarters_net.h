@@ -3,7 +3,6 @@
 
 #include <ATen/Parallel.h>
 
-#include "qat/float_train.h"
 #include "qat/quarters.h"
 #include "quench/calibrate.h"
 #include "quench/prepare.h"
@@ -22,19 +21,25 @@ inline const Quarters& others() {
   return set;
 }
 
+inline Graph untrained() {
+  const auto module = make_zoo_model("small_cnn", {.num_classes = 4, .seed = 1});
+  module->eval();
+  return from_module(*module, {at::zeros({2, 1, 12, 12})}).clone();
+}
+
 // A float network that has learned the task.
 inline Graph net() {
   static const Graph trained = [] {
-    const auto module = make_zoo_model("small_cnn", {.num_classes = 4, .seed = 1});
-    FloatTrainOptions options;
+    Graph graph = untrained();
+    TrainOptions options;
     options.epochs = 3;
-    options.batch_size = 32;
-    options.learning_rate = 0.05;
+    options.batch = 32;
+    options.optimizer.lr = 0.05;
     const int threads = at::get_num_threads();
     at::set_num_threads(1);  // the same bits in every process, however many threads each has
-    train_float(*module, items(), nullptr, options);
+    train_float(graph, {items()}, options);
     at::set_num_threads(threads);
-    return from_module(*module, {at::zeros({2, 1, 12, 12})}).clone();
+    return graph;
   }();
   return trained.clone();
 }

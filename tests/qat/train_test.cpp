@@ -8,6 +8,7 @@
 #include "data/files.h"
 #include "qat/quarters_net.h"
 #include "quench/convert.h"
+#include "quench/evaluate.h"
 #include "quench/executor.h"
 #include "quench/import.h"
 #include "quench/train_loop.h"
@@ -18,15 +19,18 @@ namespace {
 
 TEST(Train, LearnsAndSaysSo) {
   QuantizedModel model = calibrated();
-  const TrainRecord record = train(model, {items(), &others()}, quick());
+  TrainOptions options = quick();
+  options.augment = {};
+  const TrainRecord record = train(model, {items(), &others()}, options);
   EXPECT_EQ(model.stage, ModelStage::kTrained);
   ASSERT_EQ(record.epochs.size(), 3U);
   EXPECT_EQ(record.steps, 3 * 8);
   EXPECT_LT(record.epochs[2].loss, 0.9 * record.epochs[0].loss);
-  double best = 0;
+  double best = record.start.value();
   for (const TrainEpoch& one : record.epochs) best = std::max(best, one.quantized.value());
   EXPECT_GT(best, 0.7);  // chance is 0.25
-  EXPECT_EQ(record.epochs[static_cast<std::size_t>(record.best_epoch - 1)].quantized.value(), best);
+  EXPECT_GT(record.best_epoch, 0);
+  EXPECT_EQ(evaluate(model.graph, others()).top1(), best);
   for (const Value* value : model.graph.parameters()) EXPECT_FALSE(value->tensor().grad().defined()) << value->name();
 }
 
@@ -39,6 +43,81 @@ TEST(Train, SameSeedSameBitsAndAnotherSeedOthers) {
   train(third, {items()}, options);
   EXPECT_TRUE(same_constants(first.graph, second.graph));
   EXPECT_FALSE(same_constants(first.graph, third.graph));
+}
+
+TEST(Train, ANetworkWithoutQuantizersTrainsInFloat) {
+  Graph graph = untrained(), again = untrained();
+  TrainOptions options = quick();
+  options.augment = {};
+  const TrainRecord record = train_float(graph, {items(), &others()}, options);
+  EXPECT_LT(record.epochs.back().loss, 0.8 * record.epochs.front().loss);
+  const EvalResult result = evaluate(graph, others());
+  EXPECT_EQ(result.top1(), record.epochs[static_cast<std::size_t>(record.best_epoch - 1)].quantized.value());
+  EXPECT_GT(result.top1(), evaluate(untrained(), others()).top1());
+  train_float(again, {items(), &others()}, options);
+  EXPECT_TRUE(same_constants(graph, again));
+  Graph quantized = calibrated().graph;
+  EXPECT_ERROR(train_float(quantized, {items()}, options), "the network has quantizers: use train()");
+}
+
+// A rate of nothing but noise: no epoch can beat what training started from.
+TEST(Train, WhatItStartedFromIsKeptIfNoEpochIsBetter) {
+  QuantizedModel model = calibrated();
+  const QuantizedModel start(model.graph.clone(), model.plan, model.stage);
+  TrainOptions options = quick();
+  options.optimizer.lr = 3.0;
+  options.optimizer.scale_lr = 0.0;
+  double measured = -1;
+  options.start_measured = [&](double score) { measured = score; };
+  const TrainRecord record = train(model, {items(), &others()}, options);
+  ASSERT_TRUE(record.start.has_value());
+  EXPECT_EQ(*record.start, measured);
+  for (const TrainEpoch& one : record.epochs) ASSERT_LT(*one.quantized, *record.start);
+  EXPECT_EQ(record.best_epoch, 0);
+  EXPECT_EQ(evaluate(model.graph, others()).top1(), *record.start);
+  options.keep_best = false;
+  QuantizedModel last(start.graph.clone(), start.plan, start.stage);
+  EXPECT_EQ(train(last, {items(), &others()}, options).best_epoch, 3);
+}
+
+// A loop whose quantizers follow observers leaves those alone that learn, once the first batch has given them a scale:
+// they learn with a rate, and without one they stay.
+TEST(Train, ScalesThatLearnDoNotFollowObservers) {
+  const auto scale_after = [](int steps, double rate) {
+    QuantizedModel model = prepared("lsq");
+    TrainOptions options = quick();
+    options.loop = "qat_epoch";
+    options.max_steps = steps;
+    options.optimizer.lr = 0.02;
+    options.optimizer.scale_lr = rate;
+    train(model, {items()}, options);
+    return quantizers_of(model.graph).front()->input(1)->tensor().detach().clone();
+  };
+  EXPECT_TRUE(at::equal(scale_after(1, 0.0), scale_after(6, 0.0)));
+  EXPECT_FALSE(at::equal(scale_after(1, 0.01), scale_after(6, 0.01)));
+}
+
+// Asked to stop after any step, it leaves a checkpoint of that very step.
+TEST(Train, StopsWhereItIsAskedToAndGoesOnFromThere) {
+  QuantizedModel whole = calibrated();
+  train(whole, {items(), &others()}, quick());
+  const TempFolder folder;
+  for (const int stop_after : {0, 3, 8, 9}) {
+    TrainOptions options = quick();
+    options.folder = folder.path(concat("stop", stop_after));
+    QuantizedModel model = calibrated();
+    int done = 0;
+    options.progress = [&](std::int64_t, std::int64_t, double) { ++done; };
+    options.stop = [&] { return done >= stop_after; };
+    EXPECT_ERROR(train(model, {items(), &others()}, options),
+                 concat("training was interrupted after step ", stop_after, " of 24"));
+    QuantizedModel again = calibrated();
+    options.stop = {};
+    options.resume = true;
+    const TrainRecord record = train(again, {items(), &others()}, options);
+    EXPECT_EQ(record.resumed_from, stop_after);
+    EXPECT_TRUE(same_constants(whole.graph, again.graph)) << stop_after;
+  }
 }
 
 struct Killed {};

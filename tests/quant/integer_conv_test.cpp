@@ -2,6 +2,7 @@
 
 #include "quant/integer_cases.h"
 #include "quench/error.h"
+#include "support/message_of.h"
 
 namespace quench {
 namespace {
@@ -98,15 +99,6 @@ TEST(IntegerConv, ClipsAFusedActivation) {
   EXPECT_TRUE(relu6.equal(plain.clamp(30, 150)));
   EXPECT_LT(plain.min().item<int>(), 30);
   EXPECT_GT(plain.max().item<int>(), 150);
-}
-
-std::string message_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return "";
 }
 
 TEST(IntegerConv, NamesTheBoundWhenAnAccumulatorOverflows) {

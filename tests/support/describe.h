@@ -4,11 +4,11 @@
 
 #include <ATen/ATen.h>
 
-#include <functional>
 #include <string>
 
 #include "quench/error.h"
 #include "quench/graph.h"
+#include "support/message_of.h"
 
 namespace quench {
 
@@ -55,15 +55,6 @@ inline std::string describe(const Graph& graph) {
   std::string text;
   for (const auto& node : graph.nodes()) text += concat(text.empty() ? "" : "; ", describe(*node));
   return text;
-}
-
-inline std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 }  // namespace quench

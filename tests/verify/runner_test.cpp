@@ -106,9 +106,12 @@ TEST(Runner, LeavesNothingBehindWhenInterrupted) {
 
 // -S: none of the packages that were installed.
 TEST(Runner, WithoutItsPackageSaysHowToGetIt) {
-  const std::string text = complaint("python3 -S " + demo_file("../../tools/runners/onnxruntime.py"));
-  EXPECT_SAYS(text, "the Python package 'onnxruntime' is not installed");
-  EXPECT_SAYS(text, "test-venv onnxruntime' creates an environment that has it");
+  for (const std::string package : {"onnxruntime", "openvino", "tract", "tvm"}) {
+    const std::string text = complaint("python3 -S " + demo_file("../../tools/runners/" + package + ".py"));
+    EXPECT_SAYS(text, "the Python package '" + package + "' is not installed");
+    EXPECT_SAYS(text, "test-venv " + package + "' creates an environment that has it");
+    EXPECT_EQ(text.find("Traceback"), std::string::npos) << text;
+  }
 }
 
 TEST(DeployedFile, IsTheQdqModelOfAFolder) {
@@ -117,7 +120,21 @@ TEST(DeployedFile, IsTheQdqModelOfAFolder) {
   EXPECT_TRUE(found[0].ends_with("demo_qdq.onnx"));
   EXPECT_EQ(deployed_files("any/file.onnx", "onnxruntime"), std::vector<std::string>{"any/file.onnx"});
   const TemporaryFolder empty;
-  EXPECT_ERROR(deployed_files(empty.path(""), "onnxruntime"), "no deployed model", "'onnxruntime'");
+  EXPECT_ERROR(deployed_files(empty.path(""), "onnxruntime"), "no deployed model", "'quench deploy'");
+}
+
+// As users try it: the folder above, the calibrated model, the file for vendors' tools.
+TEST(DeployedFile, IsSuggestedWhereAnotherWasNamed) {
+  const std::string meant = "did you mean '" + demo().folder() + "'?";
+  EXPECT_ERROR(deployed_files(demo().beside(""), "onnxruntime"), "no deployed model", meant);
+  std::string above = demo().beside("");
+  above.pop_back();
+  EXPECT_ERROR(deployed_files(above, "onnxruntime"), meant);
+  const auto images = open_dataset(demo_data(0, 1));
+  EXPECT_ERROR(verify(demo().beside("demo.quench.onnx"), *images, {}), "it is a calibrated model", meant);
+  const std::string reference = demo().folder() + "/demo_quantizers.onnx";
+  EXPECT_ERROR(verify(reference, *images, {}), "for vendors' tools",
+               "did you mean '" + demo().folder() + "/demo_qdq.onnx'?");
 }
 
 TEST(DeployedFile, WithoutQuantizersIsRefused) {

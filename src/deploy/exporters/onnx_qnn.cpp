@@ -12,7 +12,7 @@ namespace {
 
 void write_onnx_qnn(const DeployJob& job, Deployment& deployment) {
   DeployFile file;
-  file.name = job.name + ".onnx";
+  file.name = job.name + "_qoperator.onnx";
   file.model = qdq_graph(job.graph, {.names = QdqStyle::Names::kProducer});
   shift_to_uint8(file.model);
   const int replaced = use_quantized_operators(file.model, {"Conv", "Add", "GlobalAveragePool", "AveragePool"});
@@ -21,11 +21,12 @@ void write_onnx_qnn(const DeployJob& job, Deployment& deployment) {
   file.what = concat(replaced, " operators on uint8 codes (QLinearConv, ...), opset ", file.opset);
   put_file(deployment, std::move(file));
   put_file(deployment, qdq_file(job));
+  deployment.files.back().use = FileUse::kInstead;
 }
 
 }  // namespace
 
 QUENCH_REGISTER_EXPORTER("onnx_qnn", write_onnx_qnn,
-                         "QLinearConv and related operators on uint8: N.onnx; N_qdq.onnx beside it")
+                         "QLinearConv and related operators on uint8: N_qoperator.onnx; N_qdq.onnx beside it")
 
 }  // namespace quench

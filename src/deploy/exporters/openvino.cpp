@@ -101,6 +101,7 @@ void write(const DeployJob& job, RangeName range_name, Deployment& deployment) {
 // Beside it the form that OpenVINO reads as well, and that `quench verify` compares code by code.
 void write_openvino(const DeployJob& job, Deployment& deployment) {
   write(job, end_first, deployment);
+  deployment.files.back().use = FileUse::kInstead;
   put_file(deployment, qdq_file(job));
 }
 void write_mmrazor(const DeployJob& job, Deployment& deployment) { write(job, tensor_first, deployment); }

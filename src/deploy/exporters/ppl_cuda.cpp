@@ -30,6 +30,7 @@ void write_ppl_cuda(const DeployJob& job, Deployment& deployment) {
   deployment.files.push_back(model_file(job, "_deploy_model.onnx", model.graph));
   deployment.files.push_back(text_file(job, "_clip_ranges.json", lines, ": ", "ranges as lines, as PPL reads them"));
   deployment.files.push_back(json_file(job, "_ppl_cuda_ranges.json", content, "the same ranges as JSON"));
+  deployment.files.back().use = FileUse::kInstead;
 }
 
 }  // namespace

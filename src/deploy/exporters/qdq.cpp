@@ -18,6 +18,7 @@ DeployFile qoperator_file(const DeployJob& job) {
   drop_plan_text(file.model);  // it mentions quantizers that are gone
   file.opset = lowest_opset(file.model, kFirstQdqOpset, job.opset);
   file.what = concat(replaced, " operators on codes (QLinearConv, QGemm, ...), opset ", file.opset);
+  file.use = FileUse::kInstead;
   return file;
 }
 
@@ -43,11 +44,8 @@ QdqStyle style_of(const DeployJob& job, QdqStyle::Names names) {
   return {.names = names, .clip_lowest = job.options.flag("clip_lowest")};
 }
 
-// MQBench: N.onnx is the file itself (docs/platforms.md 5.1).
 void write_mqbench(const DeployJob& job, Deployment& deployment) {
-  DeployFile file = qdq_file(job, style_of(job, QdqStyle::Names::kTensor));
-  file.name = job.name + ".onnx";
-  put_file(deployment, std::move(file));
+  put_file(deployment, qdq_file(job, style_of(job, QdqStyle::Names::kTensor)));
   if (!job.options.flag("clip_lowest")) note_unclipped(job, deployment);
 }
 
@@ -89,8 +87,8 @@ DeployFile qdq_file(const DeployJob& job, const QdqStyle& style) {
 }
 
 QUENCH_REGISTER_EXPORTER("qdq", write_qdq, "QuantizeLinear and DequantizeLinear: N_qdq.onnx", options())
-QUENCH_REGISTER_EXPORTER("mqbench_qdq", write_mqbench, "QuantizeLinear and DequantizeLinear as N.onnx itself",
-                         bare_options())
+QUENCH_REGISTER_EXPORTER("mqbench_qdq", write_mqbench,
+                         "QuantizeLinear and DequantizeLinear as MQBench writes them: N_qdq.onnx", bare_options())
 QUENCH_REGISTER_EXPORTER("qdq_onnx", write_mmrazor,
                          "QuantizeLinear and DequantizeLinear under mmrazor's names: N_qdq.onnx", bare_options())
 

@@ -33,6 +33,7 @@ void add_qlinear(const DeployJob& job, const StrippedModel& model, Deployment& d
   file.model = qdq_graph(job.graph, {.names = QdqStyle::Names::kQuantizer, .clip_lowest = false});
   file.opset = lowest_opset(file.model, kFirstQdqOpset, job.opset);
   file.what = concat("QuantizeLinear and DequantizeLinear, opset ", file.opset);
+  file.use = FileUse::kInstead;
   deployment.files.push_back(std::move(file));
   const bool narrow = std::any_of(model.tensors.begin(), model.tensors.end(), [](const StrippedTensor& tensor) {
     return tensor.role == Role::kActivation && tensor.type.scheme.narrow();

@@ -98,8 +98,9 @@ void write_vitis(const DeployJob& job, Deployment& deployment) {
   content["vitis"] = std::move(entries);
   deployment.files.push_back(model_file(job, "_deploy_model.onnx", model.graph));
   deployment.files.push_back(json_file(job, "_clip_ranges.json", content, "scale and fix point of each tensor"));
-  deployment.notes.push_back(concat("in AMD's container: python convert_xir.py -Q ", job.name, ".onnx -C ", job.name,
-                                    "_deploy_model.onnx -N ", job.name, " makes ", job.name, "_int.xmodel"));
+  deployment.files[0].use = FileUse::kShip;  // AMD's compiler reads it too
+  deployment.notes.push_back(concat("in AMD's container: python convert_xir.py -Q ", job.name, "_quantizers.onnx -C ",
+                                    job.name, "_deploy_model.onnx -N ", job.name, " makes ", job.name, "_int.xmodel"));
 }
 
 }  // namespace

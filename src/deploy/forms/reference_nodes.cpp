@@ -86,19 +86,20 @@ class ReferenceGraph {
   Graph graph_;
 };
 
-void write_nothing_more(const DeployJob&, Deployment&) {}
+void write_nothing_more(const DeployJob&, Deployment& deployment) { deployment.files[0].use = FileUse::kShip; }
 
 }  // namespace
 
 void add_reference_model(const DeployJob& job, Deployment& deployment) {
   DeployFile file;
-  file.name = job.name + ".onnx";
+  file.name = job.name + "_quantizers.onnx";
   file.model = ReferenceGraph(job.graph).make();
   file.opset = lowest_opset(file.model, kFirstOpset);
   file.what = concat("quantizers as nodes that vendors' tools read, opset ", file.opset);
+  file.use = FileUse::kReference;
   deployment.files.push_back(std::move(file));
 }
 
-QUENCH_REGISTER_EXPORTER("onnx", write_nothing_more, "the graph with its quantizers as nodes: N.onnx")
+QUENCH_REGISTER_EXPORTER("onnx", write_nothing_more, "the graph with its quantizers as nodes: N_quantizers.onnx")
 
 }  // namespace quench

@@ -1,4 +1,5 @@
-// N.onnx: the graph with its quantizers as nodes under the names that vendors' tools read. docs/platforms.md 5.1.
+// N_quantizers.onnx: the graph with its quantizers as nodes under the names that vendors' tools read.
+// docs/platforms.md 5.1.
 #pragma once
 
 #include "quench/deploy.h"

@@ -1,11 +1,10 @@
-#include "platforms/families/eager_family.h"
 
 #include <algorithm>
 
 #include "platforms/plan/fixed_range.h"
-#include "platforms/plan/settings.h"
 #include "quench/error.h"
 #include "quench/op.h"
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

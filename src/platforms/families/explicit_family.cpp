@@ -1,10 +1,10 @@
-#include "platforms/families/explicit_family.h"
 
 #include <algorithm>
 
 #include "graph/border.h"
 #include "quench/error.h"
 #include "quench/op.h"
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {
@@ -60,10 +60,6 @@ void weigh_squares_for_products(PlanBuilder& plan) {
     if (std::any_of(readers.begin(), readers.end(), [](const Layer* layer) { return layer->op() == "MatMul"; }))
       entry->observer_options = {{"p", 2.0}};
   }
-}
-
-std::string rule_for(const char* what, const Layer& layer) {
-  return concat(what, " ", layer.op(), " '", layer.head().name(), "'");
 }
 
 }  // namespace quench

@@ -1,9 +1,9 @@
-#include "platforms/families/inputs_family.h"
 
 #include <algorithm>
 
 #include "graph/border.h"
 #include "quench/error.h"
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {
@@ -36,7 +36,7 @@ void quantize_operands(PlanBuilder& plan, const FamilyRule& rule, const Layer& l
       plan.leave_float(*value, concat("a ", plan.producer_of(*value)->op(), " that feeds an ", layer.op(),
                                       ": the target fuses the two"));
     else
-      plan.quantize_input(layer, *value, rule_text("input", layer));
+      plan.quantize_input(layer, *value, rule_for("input of", layer));
   }
 }
 
@@ -55,8 +55,8 @@ bool is_merged(const PlanBuilder& plan, const Layer& consumer, const Value& valu
   return consumer.op() == consumer_op && producer && producer->op() == producer_op;
 }
 
-std::string rule_text(const std::string& what, const Layer& layer) {
-  return concat(what, " of ", layer.op(), " '", layer.head().name(), "'");
+std::string rule_for(const std::string& what, const Layer& layer) {
+  return concat(what, " ", layer.op(), " '", layer.head().name(), "'");
 }
 
 void quantize_graph_inputs(PlanBuilder& plan) {
@@ -69,7 +69,7 @@ void quantize_graph_inputs(PlanBuilder& plan) {
 void annotate_inputs(PlanBuilder& plan, const FamilyRule& rule) {
   for (const Layer& layer : plan.layers()) {
     if (rule.skips && rule.skips(plan, layer)) continue;
-    if (plan.has_weight(layer)) plan.quantize_weight(layer, rule_text("weight", layer));
+    if (plan.has_weight(layer)) plan.quantize_weight(layer, rule_for("weight of", layer));
     if (plan.is_listed(layer, rule.ops)) quantize_operands(plan, rule, layer);
   }
 }

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ops/clamp.h"
-#include "platforms/families/inputs_family.h"
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {
@@ -20,7 +20,7 @@ void quantize_output(PlanBuilder& plan, const FamilyRule& rule, const Layer& lay
   for (const Layer* consumer : plan.consumers_of(value)) {
     if (is_passed(rule, *consumer)) {
       plan.quantize_output(layer, consumer->output(),
-                           rule_text("output", layer) + " behind '" + consumer->head().name() + "'");
+                           rule_for("output of", layer) + " behind '" + consumer->head().name() + "'");
       continue;
     }
     const bool merged = std::any_of(rule.merges.begin(), rule.merges.end(), [&](const OpPair& pair) {
@@ -28,7 +28,7 @@ void quantize_output(PlanBuilder& plan, const FamilyRule& rule, const Layer& lay
     });
     own = own || !merged;
   }
-  if (own) plan.quantize_output(layer, value, rule_text("output", layer));
+  if (own) plan.quantize_output(layer, value, rule_for("output of", layer));
 }
 
 }  // namespace

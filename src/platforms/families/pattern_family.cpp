@@ -1,14 +1,12 @@
-#include "platforms/families/pattern_family.h"
 
 #include <algorithm>
 
 #include "ops/clamp.h"
-#include "platforms/plan/limits.h"
 #include "platforms/plan/match.h"
 #include "platforms/plan/non_negative.h"
-#include "platforms/plan/settings.h"
 #include "quench/error.h"
 #include "quench/op.h"
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

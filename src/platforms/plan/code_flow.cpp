@@ -1,9 +1,10 @@
 #include "platforms/plan/code_flow.h"
 
+#include "quench/platform_parts.h"
+
 #include <algorithm>
 
 #include "graph/border.h"
-#include "platforms/families/explicit_family.h"
 #include "quench/error.h"
 
 namespace quench {

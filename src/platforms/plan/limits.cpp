@@ -1,8 +1,8 @@
-#include "platforms/plan/limits.h"
 
 #include <iterator>
 
 #include "quench/error.h"
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

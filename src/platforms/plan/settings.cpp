@@ -1,6 +1,7 @@
 #include "platforms/plan/settings.h"
 
 #include "quench/error.h"
+#include "quench/platform_parts.h"
 #include "quench/registry.h"
 
 namespace quench {

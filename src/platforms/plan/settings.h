@@ -16,15 +16,6 @@ QuantSettings defaults_of(const Platform& platform, Role role, bool parity);
 
 QuantizerSpec resolved(const QuantSettings& settings);  // throws where the scheme makes no sense
 
-QuantSettings observed_by(const std::string& observer, const Options& options = {});  // and nothing else
-
-// Activations by the range with the least error |q(x) - x|^1.5 of all values (measured: docs/results.md); under parity
-// by the reference's observer.
-void observe_least_error(Platform& platform, const QuantSettings& reference = {});
-
-// Equalization and fast bias correction, if the user does not say (measured: docs/results.md); none under parity.
-void correct_by_default(Platform& platform);
-
 // The first setting that was asked for but does not hold: "granularity channel"; "" if all hold.
 std::string unmet_wish(const QuantSettings& asked, const PlanEntry& entry);
 

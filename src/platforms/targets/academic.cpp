@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "graph/border.h"
-#include "platforms/families/inputs_family.h"
 #include "platforms/plan/match.h"
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

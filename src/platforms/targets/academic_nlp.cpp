@@ -1,5 +1,6 @@
 // academic_nlp: transformers with schemes of the user's own. docs/platforms.md 1 and 3.
-#include "platforms/families/inputs_family.h"
+
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

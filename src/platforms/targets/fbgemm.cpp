@@ -1,6 +1,7 @@
 // fbgemm: torch's backend for servers. docs/platforms.md 7. Activations keep to 0..127 (reduce_range), so that two
 // products with int8 weights fit the 16 bits in which AVX2 adds them.
-#include "platforms/families/eager_family.h"
+
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

@@ -1,7 +1,7 @@
 // mmrazor_academic: mmrazor's AcademicQuantizer: convolutions and linear layers, schemes by the user, one per layer if
 // need be. docs/platforms.md 6. No target, hence no product.
-#include "platforms/families/pattern_family.h"
-#include "platforms/plan/limits.h"
+
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

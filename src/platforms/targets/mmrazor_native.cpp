@@ -1,8 +1,7 @@
 // mmrazor_native: mmrazor's TorchNativeQuantizer: torch's own integer operators. docs/platforms.md 6. It ships no
 // schemes; these are those of its other quantizers.
-#include "platforms/families/pattern_family.h"
 #include "platforms/plan/fixed_range.h"
-#include "platforms/plan/settings.h"
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

@@ -1,7 +1,7 @@
 // mmrazor_openvino: mmrazor's OpenVINOQuantizer. docs/platforms.md 6. Its activations are "quint8, symmetric", which in
 // torch means a zero point of 127 or 128 (D10); ours are affine.
-#include "platforms/families/pattern_family.h"
-#include "platforms/plan/settings.h"
+
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

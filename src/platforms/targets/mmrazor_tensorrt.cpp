@@ -1,7 +1,6 @@
 // mmrazor_tensorrt: mmrazor's TensorRTQuantizer: around convolutions and linear layers only. docs/platforms.md 6.
-#include "platforms/families/pattern_family.h"
-#include "platforms/plan/limits.h"
-#include "platforms/plan/settings.h"
+
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

@@ -1,8 +1,7 @@
 // ncnn: the inputs of Conv and Gemm only, in a text table of two lines per layer; what is requantized between two int8
 // layers ncnn decides itself.
-#include "platforms/families/explicit_family.h"
-#include "platforms/plan/limits.h"
 #include "quench/error.h"
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

@@ -1,6 +1,6 @@
 // nnie: HiSilicon NNIE, logarithmic codes. Its arithmetic is fixed: only observers may be changed. docs/platforms.md 1.
-#include "platforms/families/inputs_family.h"
-#include "platforms/plan/settings.h"
+
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

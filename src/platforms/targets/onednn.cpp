@@ -1,5 +1,6 @@
 // onednn: torch's oneDNN backend: all 256 codes, as its VNNI kernels add in 32 bits. docs/platforms.md 7.
-#include "platforms/families/eager_family.h"
+
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

@@ -1,8 +1,6 @@
 // onnx_qnn: ONNX for TVM, QLinearConv and the like. docs/platforms.md 1, 3 and 5.5.
-#include "platforms/families/inputs_family.h"
-#include "platforms/plan/limits.h"
-#include "platforms/plan/settings.h"
 #include "quench/error.h"
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

@@ -1,11 +1,9 @@
 // onnxruntime: explicit Q/DQ for ONNX Runtime's integer kernels (docs/runtimes.md 2): uint8 activations, int8 weights
 // per channel, int32 biases. The goal: every Conv and Gemm fused into an integer kernel.
 #include "graph/border.h"
-#include "platforms/families/explicit_family.h"
 #include "platforms/plan/code_flow.h"
-#include "platforms/plan/limits.h"
-#include "platforms/plan/settings.h"
 #include "quench/error.h"
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

@@ -3,12 +3,9 @@
 #include <algorithm>
 
 #include "graph/border.h"
-#include "platforms/families/explicit_family.h"
-#include "platforms/families/inputs_family.h"
 #include "platforms/plan/code_flow.h"
-#include "platforms/plan/limits.h"
-#include "platforms/plan/settings.h"
 #include "platforms/targets/openvino_signs.h"
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {
@@ -57,7 +54,7 @@ void quantize_behind(PlanBuilder& plan, const CodeFlow& flow, const Layer& layer
         plan.is_forced(*consumer) || (reason.empty() && listed && computes_on_codes(plan, flow, *consumer));
     if (!wanted) continue;
     // The reference's exclusions refer to the producer of a tensor, ours to the layer that asks for it.
-    plan.quantize_input(plan.parity() ? layer : *consumer, value, rule_text("input", *consumer));
+    plan.quantize_input(plan.parity() ? layer : *consumer, value, rule_for("input of", *consumer));
   }
   if (!reason.empty()) plan.leave_float(value, reason);
 }

@@ -1,7 +1,6 @@
 // ppl_cuda: SenseTime PPL on CUDA. docs/platforms.md 1 and 3, "inputs + outputs".
-#include "platforms/families/inputs_family.h"
-#include "platforms/plan/limits.h"
-#include "platforms/plan/settings.h"
+
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

@@ -1,7 +1,6 @@
 // qdq: the schemes of tensorrt, written as QuantizeLinear and DequantizeLinear (MQBench's BackendType.ONNX_QDQ).
-#include "platforms/families/inputs_family.h"
-#include "platforms/plan/limits.h"
-#include "platforms/plan/settings.h"
+
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

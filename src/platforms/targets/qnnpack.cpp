@@ -1,5 +1,6 @@
 // qnnpack: torch's backend for ARM. docs/platforms.md 7.
-#include "platforms/families/eager_family.h"
+
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

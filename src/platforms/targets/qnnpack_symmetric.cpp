@@ -1,7 +1,8 @@
 // qnnpack_symmetric: torch's recipe for XNNPACK's signed kernels (default_symmetric_qnnpack_qconfig): activations of
 // -128..127, weights of -127..127. docs/platforms.md 7. torch floors its scales at 2^-12; ours keep the floor of all
 // scales (docs/numerics.md 3): a tensor of smaller steps than that is quantized as it is, not flattened.
-#include "platforms/families/eager_family.h"
+
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

@@ -1,8 +1,7 @@
 // snpe: Qualcomm SNPE, a file of encodings. docs/platforms.md 1 and 3, "inputs + outputs". Its encodings have one range
 // per tensor.
-#include "platforms/families/inputs_family.h"
-#include "platforms/plan/limits.h"
-#include "platforms/plan/settings.h"
+
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

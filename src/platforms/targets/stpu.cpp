@@ -1,7 +1,6 @@
 // stpu: SenseTime STPU, a file of ranges. docs/platforms.md 1, 3 and 5.8.
-#include "platforms/families/inputs_family.h"
-#include "platforms/plan/limits.h"
-#include "platforms/plan/settings.h"
+
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

@@ -1,8 +1,6 @@
 // tengine_u8: OPEN AI LAB Tengine in uint8. docs/platforms.md 1 and 3, "inputs + outputs".
 #include "graph/border.h"
-#include "platforms/families/inputs_family.h"
-#include "platforms/plan/limits.h"
-#include "platforms/plan/settings.h"
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

@@ -1,7 +1,6 @@
 // tensorrt: NVIDIA TensorRT with range files, as MQBench's BackendType.Tensorrt. docs/platforms.md 1 and 3, "inputs".
-#include "platforms/families/inputs_family.h"
-#include "platforms/plan/limits.h"
-#include "platforms/plan/settings.h"
+
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

@@ -1,10 +1,9 @@
 // tensorrt_nlp: transformers on TensorRT. docs/platforms.md 1 and 3. An Add of a number
 // is not a layer.
-#include "platforms/families/inputs_family.h"
-#include "platforms/plan/limits.h"
-#include "platforms/plan/settings.h"
 
 #include <algorithm>
+
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

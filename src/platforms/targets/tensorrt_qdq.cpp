@@ -1,11 +1,9 @@
 // tensorrt_qdq: TensorRT 10 and 11 with explicit quantization: Q/DQ in front of the layers, zero points 0, float
 // biases. A residual Add is fused with the Conv in front of it, whose output therefore stays as it is.
 #include "ops/clamp.h"
-#include "platforms/families/explicit_family.h"
 #include "platforms/plan/code_flow.h"
-#include "platforms/plan/limits.h"
-#include "platforms/plan/settings.h"
 #include "quench/error.h"
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

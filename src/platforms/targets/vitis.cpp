@@ -1,8 +1,7 @@
 // vitis: AMD Vitis AI, power-of-two scales with trained thresholds; the bias is a tensor of its own.
 // docs/platforms.md 1, 3, 5.9.
-#include "platforms/families/inputs_family.h"
-#include "platforms/plan/limits.h"
-#include "platforms/plan/settings.h"
+
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {
@@ -25,7 +24,7 @@ void annotate(PlanBuilder& plan) {
   plan.quantize_weights();
   if (!plan.parity()) quantize_graph_inputs(plan);
   for (const Layer& layer : plan.layers())
-    if (plan.is_listed(layer, ops)) plan.quantize_output(layer, layer.output(), rule_text("output", layer));
+    if (plan.is_listed(layer, ops)) plan.quantize_output(layer, layer.output(), rule_for("output of", layer));
 }
 
 // The type decides how ties are rounded: "tensor" and "param" follow from the role, "input" does not.

@@ -1,6 +1,7 @@
 // x86: torch's default from 2.0 on, which runs FBGEMM or oneDNN by layer. docs/platforms.md 7. The recipe is that of
 // fbgemm, with activations of 0..127.
-#include "platforms/families/eager_family.h"
+
+#include "quench/platform_parts.h"
 
 namespace quench {
 namespace {

@@ -1,0 +1,38 @@
+# QUENCH_UNITY: a few source files are compiled at a time, which halves the time of a build from nothing. tools/unity-batches
+# says which ones; it is asked again when a file has changed, since names that are local to files must not meet.
+option(QUENCH_UNITY "compile a few files at a time" ON)
+set(QUENCH_UNITY_SIZE 5)
+find_program(QUENCH_PYTHON python3)
+if(QUENCH_UNITY AND NOT QUENCH_PYTHON)
+  message(STATUS "there is no python3 to say which files may be compiled together: each is compiled by itself")
+endif()
+
+# quench_unity(TARGET): for the files that the target has by now.
+function(quench_unity target)
+  if(NOT QUENCH_UNITY OR NOT QUENCH_PYTHON)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+    ${sources} ${PROJECT_SOURCE_DIR}/tools/unity-batches)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  set(together "")
+  foreach(source ${sources})
+    get_source_file_property(options ${source} COMPILE_OPTIONS)
+    get_source_file_property(left_out ${source} HEADER_FILE_ONLY)
+    if(NOT options AND NOT left_out)
+      string(APPEND together "${source}\n")
+    endif()
+  endforeach()
+  file(WRITE ${CMAKE_BINARY_DIR}/unity/${target}.txt "${together}")
+  execute_process(COMMAND ${QUENCH_PYTHON} ${PROJECT_SOURCE_DIR}/tools/unity-batches ${QUENCH_UNITY_SIZE}
+    INPUT_FILE ${CMAKE_BINARY_DIR}/unity/${target}.txt OUTPUT_VARIABLE batches COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL "[^\n]+" batches "${batches}")
+  foreach(line ${batches})
+    string(REPLACE " " ";" pair ${line})
+    list(GET pair 0 batch)
+    list(GET pair 1 source)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${batch})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
