@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "cli/command.h"
+#include "config/schema.h"
 #include "quench/data.h"
 #include "quench/deploy.h"
 #include "quench/fake_quant.h"
@@ -45,13 +46,29 @@ Section zoo_section() {
 
 Section metric_section() {
   Section result = section<MetricRegistry>("metrics", "Metrics");
-  for (auto& [name, summary] : result.items) {
-    const MetricEntry& entry = MetricRegistry::instance().get(name);
-    std::string options;
-    for (const OptionInfo& option : entry.options) options += (options.empty() ? "" : ", ") + option.name;
-    summary += entry.better == MetricBetter::kHigher ? "; higher is better" : "; lower is better";
-    if (!options.empty()) summary += "; options: " + options;
-  }
+  for (auto& [name, summary] : result.items)
+    summary += MetricRegistry::instance().get(name).better == MetricBetter::kHigher ? "; higher is better"
+                                                                                    : "; lower is better";
+  return result;
+}
+
+template <typename Item>
+void add_options(Section& section) {
+  for (const auto& [name, entry] : Registry<Item>::instance().entries())
+    for (const OptionInfo& option : entry.item.options) {
+      const std::string fallback = std::visit([](const auto& value) { return concat(value); }, option.fallback);
+      section.items[concat(name, ".", option.name)] =
+          option.summary + (fallback.empty() ? "" : concat(" (default: ", fallback, ")"));
+    }
+}
+
+Section options_section() {
+  Section result{"options", "Options of observers, fake quantizers, platforms, exporters and metrics", {}};
+  add_options<ObserverEntry>(result);
+  add_options<FakeQuantEntry>(result);
+  add_options<Platform>(result);
+  add_options<Exporter>(result);
+  add_options<MetricEntry>(result);
   return result;
 }
 
@@ -68,7 +85,9 @@ std::vector<Section> all_sections() {
           section<DatasetRegistry>("data", "Kinds of data"),
           section<TargetRegistry>("targets", "Kinds of targets"),
           metric_section(),
-          zoo_section()};
+          zoo_section(),
+          {"keys", "Keys of a job file", config_keys()},
+          options_section()};
 }
 
 std::vector<Section> chosen_sections(const std::string& key) {
@@ -128,10 +147,10 @@ void add_list(CLI::App& app, CommandLine& command_line) {
   auto options = std::make_shared<Options>();
   CLI::App& command = add_command(app, command_line, "list",
                                   "operators, passes, observers, fake quantizers, platforms, methods, exporters, "
-                                  "runtimes, kinds of data, metrics, zoo models");
+                                  "runtimes, kinds of data, metrics, zoo models, keys of job files");
   command.add_option("what", options->key,
                      "ops, passes, observers, fake-quantizers, platforms, methods, loops, exporters, runtimes, data, "
-                     "targets, metrics or zoo (default: all)");
+                     "targets, metrics, zoo, keys or options (default: all)");
   command.add_flag("--markdown", options->markdown, "as the tables of docs/reference.md");
   command.add_flag("--plain", options->plain, "the names alone, one a line");
   command.callback([&command_line, options] {
