@@ -4,10 +4,14 @@
 //                                                  elements per image; one thread, CPU time
 //   bench_calibration MODEL speed OBSERVER IMAGES  images of calibrate(), all of it, per second of one thread
 //   bench_calibration MODEL memory WHAT IMAGES     peak memory in MB; WHAT is "float" or an observer
+//   bench_calibration MODEL cuda ROUNDS BATCH      one line per observer, on a GPU, images in its memory: milliseconds
+//                                                  of the float forward and of the observed one, their ratio
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <fstream>
@@ -16,6 +20,7 @@
 
 #include "calibrate/float_run.h"
 #include "calibrate/slice_size.h"
+#include "measure/fast_run.h"
 #include "quench/calibrate.h"
 #include "quench/engine.h"
 #include "quench/import.h"
@@ -155,6 +160,35 @@ double memory_of(const Graph& graph, const std::string& what, std::int64_t image
   return peak_megabytes();
 }
 
+double gpu_milliseconds(const std::function<void()>& body) {
+  const c10::impl::VirtualGuardImpl device(c10::DeviceType::CUDA);
+  device.synchronizeDevice(0);
+  const auto start = std::chrono::steady_clock::now();
+  body();
+  device.synchronizeDevice(0);
+  return 1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void time_on_gpu(const Graph& graph, const std::string& observer, const at::Tensor& x, int rounds) {
+  constexpr int kWarmUp = 5;
+  QuantizedModel model = with_observer(graph, observer);
+  Observing observing(model);
+  FastRun plain(graph, "cuda");
+  FloatRun network(model.graph, watches_of(observing), "cuda");
+  std::vector<double> alone, observed;
+  const NamedValues inputs = {{graph.inputs()[0]->name(), RtValue(x)}};
+  for (int round = -kWarmUp; round < rounds; ++round) {
+    const double before = gpu_milliseconds([&] { plain.run(inputs); });
+    const double with = gpu_milliseconds([&] { network.run(inputs); });
+    if (round < 0) continue;
+    alone.push_back(before);
+    observed.push_back(with);
+  }
+  std::printf("%-14s %8.3f %8.3f %6.3f\n", observer.c_str(), median(alone), median(observed),
+              median(observed) / median(alone));
+  std::fflush(stdout);
+}
+
 int run(const std::string& model, const std::string& mode, const std::vector<std::string>& rest) {
   at::set_num_threads(mode == "memory" ? 2 : 1);
   at::manual_seed(0);
@@ -164,6 +198,12 @@ int run(const std::string& model, const std::string& mode, const std::vector<std
   const Graph graph = import_one(model, size);
   if (mode == "memory") {
     std::printf("%.0f\n", memory_of(graph, rest.at(0), std::stoll(rest.at(1)), size));
+    return 0;
+  }
+  if (mode == "cuda") {
+    at::set_num_threads(1);
+    const at::Tensor x = at::randn({std::stoll(rest.at(1)), 3, size, size}).to(at::kCUDA);
+    for (const std::string& observer : kObservers) time_on_gpu(graph, observer, x, std::stoi(rest.at(0)));
     return 0;
   }
   if (mode == "speed") {
@@ -179,11 +219,12 @@ int run(const std::string& model, const std::string& mode, const std::vector<std
 
 int main(int argc, char** argv) {
   const std::vector<std::string> all(argv + 1, argv + argc);
-  const bool fits =
-      (all.size() == 3 && all[1] == "time") || (all.size() == 4 && (all[1] == "memory" || all[1] == "speed"));
+  const bool fits = (all.size() == 3 && all[1] == "time") ||
+                    (all.size() == 4 && (all[1] == "memory" || all[1] == "speed" || all[1] == "cuda"));
   if (!fits) {
     std::fprintf(stderr,
-                 "usage: %s MODEL time ROUNDS | MODEL speed OBSERVER IMAGES | MODEL memory float|OBSERVER IMAGES\n",
+                 "usage: %s MODEL time ROUNDS | MODEL speed OBSERVER IMAGES | MODEL memory float|OBSERVER IMAGES | "
+                 "MODEL cuda ROUNDS BATCH\n",
                  argv[0]);
     return 1;
   }

@@ -1,8 +1,10 @@
 // One step of quantization-aware training (forward, cross-entropy, backward, SGD with momentum) of ResNet-18 on
 // 224x224 images over a float step of the same module in LibTorch. All take turns in this process; medians.
 // The second ratio is that of the CPU time, which other programs on the machine disturb less (with --threads 1).
-//   bench_qat_step [--rounds 7] [--batch 16] [--size 224] [--threads N] [--device cpu] [--bf16] [--only PART_OF_A_NAME]
+//   bench_qat_step [--rounds 7] [--batch 16] [--size 224] [--threads N] [--device cpu] [--bf16] [--capture]
+//                  [--only PART_OF_A_NAME]
 // --batch 2 --size 32 shows what a step costs beside its arithmetic.
+// --capture: on a GPU all steps are captured as CUDA graphs, as those of `quench train` are; else none is.
 // --bf16: the forward passes under LibTorch's autocast; the first line stays the float32 step.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -15,6 +17,7 @@
 #include <ctime>
 #include <string_view>
 
+#include "kernels/replay.h"
 #include "quench/error.h"
 #include "quench/executor.h"
 #include "quench/pass.h"
@@ -31,7 +34,7 @@ struct Arguments {
   int rounds = 7;
   std::int64_t batch = 16, size = 224;
   std::string device = "cpu", only;
-  bool bf16 = false;
+  bool bf16 = false, capture = false;
 };
 
 Arguments arguments;
@@ -88,12 +91,15 @@ class Training {
   void timed_step(bool counts) {
     const auto start = std::chrono::steady_clock::now();
     const std::clock_t cpu_start = std::clock();
-    step();
+    if (!replay_) replay_ = std::make_unique<Replay>(arguments.capture ? arguments.device : "cpu", [this] { step(); });
+    replay_->run();
     if (arguments.device != "cpu") parameters_[0].flatten()[0].item<float>();  // waits for the device
     if (!counts) return;
     times.push_back(1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     cpu_times.push_back(1e3 * static_cast<double>(std::clock() - cpu_start) / CLOCKS_PER_SEC);
   }
+
+  std::string refusal() const { return replay_ ? replay_->refusal() : ""; }
 
   std::string name;
   std::vector<double> times, cpu_times;  // in milliseconds
@@ -102,11 +108,11 @@ class Training {
   std::vector<at::Tensor> parameters_, momenta_;
   Forward forward_;
   bool bf16_;
+  std::unique_ptr<Replay> replay_;  // made when this object moves no more
 };
 
 std::shared_ptr<ZooNet> network() {
   auto net = make_zoo_model("resnet18");
-  net->to(c10::Device(arguments.device));
   for (at::Tensor& parameter : net->parameters())
     if (parameter.dim() == 4) parameter.set_data(parameter.detach().contiguous(at::MemoryFormat::ChannelsLast));
   return net;
@@ -114,12 +120,17 @@ std::shared_ptr<ZooNet> network() {
 
 Training module_training(const std::string& name, bool bf16) {
   const auto net = network();
+  net->to(c10::Device(arguments.device));
   return {name, net->parameters(), [net](const at::Tensor& x) { return net->forward(x); }, bf16};
 }
 
-// Runs the graph, and keeps the module whose tensors it shares.
+// Runs the graph, and keeps the module whose tensors it shares. Up to here all was on the CPU.
 Training graph_training(const std::string& name, const std::shared_ptr<ZooNet>& net, Graph graph) {
   const auto running = std::make_shared<Graph>(std::move(graph));
+  const c10::Device device(arguments.device);
+  for (const Value* constant : running->constants())
+    if (constant->tensor().is_floating_point())
+      at::Tensor(constant->tensor()).set_data(constant->tensor().detach().to(device));
   std::vector<at::Tensor> parameters;
   for (const Value* parameter : running->parameters()) parameters.push_back(parameter->tensor());
   ExecOptions options;
@@ -132,7 +143,7 @@ Training graph_training(const std::string& name, const std::shared_ptr<ZooNet>& 
 }
 
 Graph float_graph(const std::shared_ptr<ZooNet>& net) {
-  return from_module(*net, {at::zeros({2, 3, arguments.size, arguments.size}, at::Device(arguments.device))});
+  return from_module(*net, {at::zeros({2, 3, arguments.size, arguments.size})});
 }
 
 Training float_graph_training() {
@@ -186,8 +197,8 @@ double median(std::vector<double> times) {
 void parse(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view option = argv[i];
-    if (option == "--bf16") {
-      arguments.bf16 = true;
+    if (option == "--bf16" || option == "--capture") {
+      (option == "--bf16" ? arguments.bf16 : arguments.capture) = true;
       continue;
     }
     QUENCH_CHECK(i + 1 < argc, "'", option, "' needs a value, or is unknown");
@@ -205,7 +216,8 @@ void parse(int argc, char** argv) {
     else if (option == "--only")
       arguments.only = value;
     else
-      fail("unknown option '", option, "'; known: --rounds, --batch, --size, --threads, --device, --bf16, --only");
+      fail("unknown option '", option,
+           "'; known: --rounds, --batch, --size, --threads, --device, --bf16, --capture, --only");
   }
 }
 
@@ -216,12 +228,15 @@ void measure() {
                .to(device);
   labels = at::randint(1000, {arguments.batch}).to(device);
   std::vector<Training> all = trainings();
-  for (int round = -1; round < arguments.rounds; ++round)  // the first is for warming up
+  const int warm_up = arguments.capture ? 5 : 1;
+  for (int round = -warm_up; round < arguments.rounds; ++round)
     for (Training& one : all) one.timed_step(round >= 0);
   const double reference = median(all.front().times), cpu_reference = median(all.front().cpu_times);
-  std::printf("ResNet-18, batch %lld, %s%s, %d threads, %d rounds\n", static_cast<long long>(arguments.batch),
-              arguments.device.c_str(), arguments.bf16 ? ", bf16 autocast" : "", at::get_num_threads(),
-              arguments.rounds);
+  std::printf("ResNet-18, batch %lld, %s%s%s, %d threads, %d rounds\n", static_cast<long long>(arguments.batch),
+              arguments.device.c_str(), arguments.bf16 ? ", bf16 autocast" : "", arguments.capture ? ", captured" : "",
+              at::get_num_threads(), arguments.rounds);
+  for (const Training& one : all)
+    if (!one.refusal().empty()) std::printf("%s was not captured: %s\n", one.name.c_str(), one.refusal().c_str());
   for (const Training& one : all)
     std::printf("%-20s %9.1f ms  ratio %.3f  CPU %9.1f ms  ratio %.3f\n", one.name.c_str(), median(one.times),
                 median(one.times) / reference, median(one.cpu_times), median(one.cpu_times) / cpu_reference);

@@ -30,6 +30,7 @@ install(DIRECTORY ${QUENCH_TORCH}/include DESTINATION ${installed_torch})
 if(onednn_dir)
   install(PROGRAMS ${onednn_dir}/libdnnl.so.3 DESTINATION ${installed_torch}/lib)
 endif()
+install(DIRECTORY ${QUENCH_TORCH}/../licenses DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)  # of tools/get-libtorch
 # What LibTorch itself needs of the packages around it (of NVIDIA's wheels, even without a GPU), not of the system.
 cmake_path(GET QUENCH_TORCH PARENT_PATH torch_packages)
 string(REGEX REPLACE "([][+.*?()^$|])" "\\\\\\1" torch_packages "${torch_packages}")

@@ -1,38 +1,48 @@
-# QUENCH_UNITY: a few source files are compiled at a time, which halves the time of a build from nothing. tools/unity-batches
-# says which ones; it is asked again when a file has changed, since names that are local to files must not meet.
+# QUENCH_UNITY: a few source files are compiled at a time, which takes a build from nothing half of the time.
+# tools/unity-batches says which ones; it is asked again when a file has changed, since names that are local to files must
+# not meet.
 option(QUENCH_UNITY "compile a few files at a time" ON)
 set(QUENCH_UNITY_SIZE 5)
 find_program(QUENCH_PYTHON python3)
 if(QUENCH_UNITY AND NOT QUENCH_PYTHON)
   message(STATUS "there is no python3 to say which files may be compiled together: each is compiled by itself")
+  set(QUENCH_UNITY OFF)
 endif()
 
-# quench_unity(TARGET): for the files that the target has by now.
+# quench_unity(TARGET): for the files that the target has by now, but for those with flags of their own.
 function(quench_unity target)
-  if(NOT QUENCH_UNITY OR NOT QUENCH_PYTHON)
-    return()
-  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${QUENCH_UNITY} UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
-  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
-    ${sources} ${PROJECT_SOURCE_DIR}/tools/unity-batches)
-  list(FILTER sources INCLUDE REGEX "\\.cpp$")
-  set(together "")
   foreach(source ${sources})
     get_source_file_property(options ${source} COMPILE_OPTIONS)
     get_source_file_property(left_out ${source} HEADER_FILE_ONLY)
-    if(NOT options AND NOT left_out)
-      string(APPEND together "${source}\n")
+    if(source MATCHES "\\.cpp$" AND NOT options AND NOT left_out)
+      set_property(GLOBAL APPEND PROPERTY QUENCH_UNITY_SOURCES ${source})
     endif()
   endforeach()
-  file(WRITE ${CMAKE_BINARY_DIR}/unity/${target}.txt "${together}")
-  execute_process(COMMAND ${QUENCH_PYTHON} ${PROJECT_SOURCE_DIR}/tools/unity-batches ${QUENCH_UNITY_SIZE}
-    INPUT_FILE ${CMAKE_BINARY_DIR}/unity/${target}.txt OUTPUT_VARIABLE batches COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+# After all targets.
+function(quench_unity_batches)
+  if(NOT QUENCH_UNITY)
+    return()
+  endif()
+  get_property(sources GLOBAL PROPERTY QUENCH_UNITY_SOURCES)
+  set(tool ${PROJECT_SOURCE_DIR}/tools/unity-batches)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources} ${tool})
+  string(REPLACE ";" "\n" lines "${sources}")
+  file(WRITE ${CMAKE_BINARY_DIR}/unity_sources.txt "${lines}\n")
+  execute_process(COMMAND ${QUENCH_PYTHON} ${tool} ${QUENCH_UNITY_SIZE} INPUT_FILE ${CMAKE_BINARY_DIR}/unity_sources.txt
+    OUTPUT_VARIABLE batches COMMAND_ERROR_IS_FATAL ANY)
   string(REGEX MATCHALL "[^\n]+" batches "${batches}")
   foreach(line ${batches})
     string(REPLACE " " ";" pair ${line})
     list(GET pair 0 batch)
     list(GET pair 1 source)
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${batch})
+    set(directory ${PROJECT_SOURCE_DIR})
+    if(source MATCHES "^${PROJECT_SOURCE_DIR}/tests/")
+      set(directory ${PROJECT_SOURCE_DIR}/tests)
+    endif()
+    set_source_files_properties(${source} DIRECTORY ${directory} PROPERTIES UNITY_GROUP ${batch})
   endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()

@@ -113,8 +113,8 @@ Graph untrained(std::uint64_t seed) {
 
 int finish(const Arguments& arguments, const Graph& graph, const Dataset& test) {
   const EvalResult result = evaluate(graph, test);
-  std::printf("test: %lld of %lld correct\n", static_cast<long long>(result.correct),
-              static_cast<long long>(result.images));
+  std::printf("test: %lld of %lld correct\n", static_cast<long long>(result.metric("top1").right.value()),
+              static_cast<long long>(result.items));
   std::filesystem::create_directories(arguments.out);
   export_onnx(graph, arguments.out + "/fashion_cnn.onnx");
   cut_idx(arguments.data + "/t10k-images-idx3-ubyte.gz", arguments.out + "/images.gz", 16, 784);

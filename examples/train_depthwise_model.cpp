@@ -92,8 +92,8 @@ void spread_channels(const DepthwiseNet& net, const Dataset& images) {
 
 void print_accuracy(const char* when, const Graph& graph, const Dataset& data) {
   const EvalResult result = evaluate(graph, data);
-  std::printf("%s: %lld of %lld images of data_batch_2 correct\n", when, static_cast<long long>(result.correct),
-              static_cast<long long>(result.images));
+  std::printf("%s: %lld of %lld images of data_batch_2 correct\n", when,
+              static_cast<long long>(result.metric("top1").right.value()), static_cast<long long>(result.items));
 }
 
 int make_model(const std::string& data, const std::string& out, int epochs) {

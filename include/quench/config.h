@@ -54,6 +54,8 @@ struct JobConfig {
   std::vector<std::string> input_shapes;  // of the model's inputs, if its file does not give them: "1,3,224,224"
   QuantConfig quant;                      // platform "" if the config names none
   JobData data;
+  std::vector<std::string>
+      metrics;            // that data.eval is measured by: "top1", "mse:output=logits"; empty: as the data is
   std::string mean, std;  // of images whose data names no normalization, "0.485,0.456,0.406": mmrazor's preprocessor
   CalibrationOptions calibration;
   std::int64_t calibration_samples = 0;  // at most this many items of the data for calibration; 0: all

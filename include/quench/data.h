@@ -35,11 +35,19 @@ class InputValues {
   NamedValues values_;
 };
 
+// Where a picture lies in the input that was made of it: the picture's x is at x * scale_x + left there.
+struct Placement {
+  double scale_x = 1.0, scale_y = 1.0, left = 0.0, top = 0.0;
+  bool operator==(const Placement& other) const = default;
+};
+
 struct Sample {
   InputValues inputs;        // without a batch dimension
   std::int64_t label = -1;   // -1: none
   std::string name = {};     // file name or index, for messages and predictions
   std::int64_t length = -1;  // kNextToken: how many tokens are real, the rest is padding
+  NamedValues targets = {};  // what metrics hold outputs against where a class is not enough (quench/targets.h)
+  Placement placement = {};
 };
 
 // kNextToken: position i of the input predicts position i + 1; scored are the `length` - 1 real targets.
@@ -65,6 +73,7 @@ class Dataset {
   // Inputs that are the same for every item, as the model takes them (with all of its dimensions), by name.
   virtual NamedValues shared() const { return {}; }
   virtual Feedback feedback() const { return {}; }
+  virtual std::string target_kind() const { return ""; }  // of Sample::targets; "": there are none
 };
 
 // What the model says about the input that the data is for: readers resize to it and check against it. -1: not known.
@@ -121,6 +130,8 @@ struct Batch {
   std::vector<std::string> names;
   std::vector<std::int64_t> indices;  // in the data set
   std::vector<std::int64_t> lengths;  // as Sample::length
+  std::vector<NamedValues> targets;   // by item: their sizes may differ
+  std::vector<Placement> placements;
   std::int64_t size() const { return static_cast<std::int64_t>(indices.size()); }
 };
 

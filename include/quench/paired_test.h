@@ -8,9 +8,6 @@
 
 namespace quench {
 
-struct Interval {
-  double low = 0.0, high = 0.0;
-};
 // The 95 % Wilson interval of a proportion.
 Interval wilson_interval(std::int64_t correct, std::int64_t count);
 

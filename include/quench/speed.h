@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "quench/engine.h"
@@ -11,8 +12,9 @@
 namespace quench {
 
 struct SpeedOptions {
-  double seconds = 3.0;  // of measuring; a quarter of that comes before, to warm up
-  int threads = 0;       // 0: LibTorch's number
+  double seconds = 3.0;        // of measuring; a quarter of that comes before, to warm up
+  int threads = 0;             // 0: LibTorch's number
+  std::string device = "cpu";  // on a GPU inputs lie in its memory, and each run is waited for
   std::uint64_t seed = 0;
   std::function<void(std::int64_t done, std::int64_t total)> progress;  // in milliseconds
 };

@@ -76,8 +76,9 @@ struct TrainOptions {
   int disable_observer_begin = 0;  // loops that observe stop doing so
   int val_begin = 1, val_interval = 1;
   std::vector<std::pair<int, int>> dynamic_intervals = {};  // (from this epoch on, this interval)
-  bool keep_best = true;   // ends with the best epoch on validation data (or the start), else with the last
-  bool val_float = false;  // validates the float network behind it, too
+  std::string metric = "";  // that validation measures (quench/metric.h); "": top1 or perplexity, as the data is
+  bool keep_best = true;    // ends with the best epoch on validation data (or the start), else with the last
+  bool val_float = false;   // validates the float network behind it, too
 
   std::string folder;                 // of checkpoints and logs; "": none
   std::int64_t checkpoint_every = 0;  // steps; 0: after each epoch
@@ -99,13 +100,14 @@ struct TrainEpoch {
   double rate = 0.0;  // learning rate of its last step
   double seconds = 0.0;
   std::optional<double> quantized,
-      in_float;  // top-1 on validation data, or -perplexity; with quantizers (if there are any), without
+      in_float;  // the metric on validation data, more is better: -perplexity; with quantizers (if any), without
   bool operator==(const TrainEpoch&) const = default;
 };
 
 struct TrainRecord {
   std::optional<double> start;  // the score before the first step, of a model that came calibrated
   std::vector<TrainEpoch> epochs;
+  std::string metric;  // of validation, as asked for
   int best_epoch = 0;  // whose weights the model has; 0: none was better than the start
   std::int64_t steps = 0, items = 0;
   std::int64_t resumed_from = 0;  // the step that an earlier run had come to

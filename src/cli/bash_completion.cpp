@@ -11,7 +11,14 @@ constexpr char kHead[] = R"bash(# bash completion for quench, made by `quench co
 
 // bash splits words at '=' and ':' too: "--engine=integer" and "images:photos" are three words each.
 constexpr char kFunctions[] = R"bash(
-_quench_names() { "${COMP_WORDS[0]/#\~/$HOME}" list "$1" --plain 2> /dev/null; }
+# What `quench list $1` lists, with the plug-ins of the line.
+_quench_names() {
+  local i plugins=()
+  for ((i = 1; i < COMP_CWORD - 1; ++i)); do
+    [[ ${COMP_WORDS[i]} != --plugin ]] || plugins+=(--plugin "${COMP_WORDS[i + 1]}")
+  done
+  "${COMP_WORDS[0]/#\~/$HOME}" list "$1" --plain "${plugins[@]}" 2> /dev/null
+}
 
 # Fills COMPREPLY with what can stand for a value of the kind $1 that begins with $2.
 _quench_complete() {

@@ -39,6 +39,7 @@ Graph with_batch(Graph graph, std::int64_t batch) {
 }
 
 void bench(const Arguments& arguments, const CommonOptions& common) {
+  check_device(arguments.speed.device);
   const Graph graph = graph_for(arguments.engine, load_model(arguments.model, arguments.import));
   SpeedOptions options = arguments.speed;
   Progress progress(std::cerr, progress_style(common.silent()), "measuring", "ms");
@@ -68,6 +69,7 @@ void add_bench(CLI::App& app, CommandLine& command_line) {
       ->check(CLI::Range(0, 1 << 20));
   add_dim_option(command, arguments->dims);
   add_input_shape_option(command, arguments->import);
+  add_device_option(command, arguments->speed.device);
   command.callback([&command_line, arguments] {
     command_line.action = [&command_line, arguments] { bench(*arguments, command_line.common); };
   });

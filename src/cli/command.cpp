@@ -60,6 +60,14 @@ std::string device_for(const std::string& device, const ProcessPlace& place) {
   return device == "cuda" && place.size > 1 ? concat("cuda:", place.local_rank) : device;
 }
 
+void add_metric_option(CLI::App& command, std::vector<std::string>& metrics, const std::string& what) {
+  command
+      .add_option("--metric", metrics,
+                  what + ", such as top5 or mse:output=logits (docs/metrics.md; 'quench list metrics'); repeatable")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+}
+
 void add_dim_option(CLI::App& command, std::map<std::string, std::int64_t>& dims) {
   command
       .add_option_function<std::vector<std::string>>(

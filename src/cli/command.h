@@ -48,6 +48,8 @@ void add_device_option(CLI::App& command, std::string& device);  // --device, ch
 void check_device(const std::string& device);
 std::string device_for(const std::string& device,
                        const ProcessPlace& place);  // of several processes each takes its own
+// --metric NAME:option=value,..., repeatable; an unknown one is refused at once. `what` it is for begins the help.
+void add_metric_option(CLI::App& command, std::vector<std::string>& metrics, const std::string& what);
 // --dim N=4, repeatable
 void add_dim_option(CLI::App& command, std::map<std::string, std::int64_t>& dims);
 

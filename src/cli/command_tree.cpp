@@ -48,7 +48,7 @@ std::string kind_of(const CLI::Option& option, const OptionFacts& facts) {
   if (facts.value == "SPEC") return "data";
   if (facts.value == "command" && facts.positional) return "commands";
   if (facts.value == "FOLDER" || facts.value == "DIR") return "folders";
-  if (facts.value == "FILE" || facts.value == "A B") return "files";
+  if (facts.value.starts_with("FILE") || facts.value == "A B") return "files";
   const std::string words = words_in(facts.summary, facts.positional);
   if (!words.empty()) return "words" + words;
   return facts.positional ? "files" : "text";

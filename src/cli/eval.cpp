@@ -1,5 +1,7 @@
-// quench eval: accuracy of a model on a data set, with its interval; and against an earlier run.
+// quench eval: accuracy of a model on a data set, or other metrics, with intervals; and against an earlier run or
+// another model.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 
 #include "cli/command.h"
@@ -20,62 +22,174 @@ namespace {
 bool has_quantizers(const Graph& graph) { return !quantizers_of(graph).empty(); }
 
 struct Arguments {
-  std::string model, data, predictions, against, engine, device = "cpu";
+  std::string model, data, predictions, against, reference, engine, device = "cpu";
   std::int64_t limit = 0;
   bool plain = false;
   ImportOptions import;
   EvalOptions eval;
 };
 
-std::string speed_text(const EvalResult& result) {
-  return concat("time   ", decimals(result.seconds, 2), " s, ",
-                decimals(static_cast<double>(result.images) / result.seconds, 1), " images/s (",
-                decimals(static_cast<double>(result.images) / result.model_seconds, 1), " in the model alone), batch ",
-                result.batch, "\n");
+const char* unit_of(Task task) { return task == Task::kNextToken ? "texts" : "images"; }
+
+std::string speed_text(const EvalResult& result, const char* unit) {
+  const auto items = static_cast<double>(result.items);
+  return concat("time   ", decimals(result.seconds, 2), " s, ", decimals(items / result.seconds, 1), " ", unit, "/s (",
+                decimals(items / result.model_seconds, 1), " in the model alone), batch ", result.batch, "\n");
+}
+
+void print_chosen(const EvalResult& result) {
+  std::size_t widest = 0;
+  for (const MetricResult& metric : result.metrics) widest = std::max(widest, metric.name.size());
+  for (const MetricResult& metric : result.metrics) {
+    std::cout << metric.name << std::string(widest - metric.name.size() + 2, ' ') << metric_text(metric) << "\n";
+    for (const auto& [name, value] : metric.details)
+      std::cout << "  " << name << "  " << value_text(value, metric.unit) << "\n";
+  }
+  std::cout << speed_text(result, "items");
 }
 
 void print_result(const EvalResult& result) {
-  if (result.task == Task::kNone) {
-    std::cout << "images " << result.images << ", without labels\n" << speed_text(result);
+  if (result.chosen) {
+    print_chosen(result);
+  } else if (result.task == Task::kNone) {
+    std::cout << "images " << result.items << ", without labels\n" << speed_text(result, "images");
   } else if (result.task == Task::kNextToken) {
-    std::cout << "perplexity  " << decimals(result.perplexity(), 4) << "  (" << result.tokens << " tokens of "
-              << result.texts << " texts)\n"
+    std::cout << "perplexity  " << decimals(result.perplexity(), 4) << "  (" << result.tokens() << " tokens of "
+              << result.items << " texts)\n"
               << "time        " << decimals(result.seconds, 2) << " s\n";
   } else {
-    std::cout << "top-1  " << accuracy_text(result.correct, result.images) << "\n"
-              << "top-5  " << accuracy_text(result.correct5, result.images) << "\n"
-              << speed_text(result);
+    std::cout << "top-1  " << metric_text(result.metric("top1")) << "\n"
+              << "top-5  " << metric_text(result.metric("top5")) << "\n"
+              << speed_text(result, "images");
   }
   for (const std::string& message : result.skipped) std::cout << "skipped  " << message << "\n";
 }
 
 void check_options(const Arguments& options) {
   check_device(options.device);
+  for (const std::string& metric : options.eval.metrics) parse_metric(metric);
   if (!options.predictions.empty()) check_writable(options.predictions);
   QUENCH_CHECK(options.eval.workers >= 0, "the number of workers must be 0 or more, not ", options.eval.workers);
 }
 
 // Data without labels needs another run to compare with: that of the float network inside a quantized model, or an
 // earlier one. Or the predictions are kept for later.
-void check_task(const Arguments& options, const Graph& graph, Task task) {
-  QUENCH_CHECK(task != Task::kNextToken || (options.predictions.empty() && options.against.empty()),
-               "--predictions and --against are for images");
+void check_task(const Arguments& options, const Graph& graph, const Dataset& data) {
   const bool compared = has_quantizers(graph) || !options.against.empty() || !options.predictions.empty();
-  QUENCH_CHECK(task != Task::kNone || compared,
+  const bool scored = data.task() != Task::kNone || !options.eval.metrics.empty() || !data.target_kind().empty();
+  QUENCH_CHECK(scored || compared,
                "the data has no labels, and the model is not quantized: there is nothing to score against "
                "(--predictions saves its output, --against compares with an earlier run)");
 }
 
-EvalResult evaluate_graph(const Arguments& options, const Graph& graph, const Dataset& data, const Processes& processes,
-                          const CommonOptions& common) {
-  EvalOptions eval = options.eval;
-  eval.processes = &processes;
-  eval.optimize = !options.plain;
-  eval.device = options.device;
-  const char* unit = data.task() == Task::kNextToken ? "texts" : "images";
-  Progress progress(std::cerr, progress_style(common.silent()), "evaluating", unit);
-  eval.progress = [&](std::int64_t done, std::int64_t total) { progress.show(done, total); };
-  return evaluate(graph, data, eval);
+// A model, and what it is measured against.
+class Evaluation {
+ public:
+  Evaluation(const Arguments& options, const Processes& processes, const CommonOptions& common)
+      : options_(options), processes_(processes), common_(common), graph_(load(options.model)) {
+    if (!options.reference.empty())
+      reference_ = load(options.reference);
+    else if (has_quantizers(graph_))
+      reference_ = without_quantizers(graph_);
+    data_ = open_data(options.data, options.limit, graph_);
+    check_task(options, graph_, *data_);
+    EvalOptions eval = options.eval;
+    eval.reference = reference_ ? &*reference_ : nullptr;
+    check_evaluates(graph_, *data_, eval);
+  }
+
+  EvalResult run() const { return run(graph_for(options_.engine, graph_)); }
+  EvalResult run(const Graph& graph) const {
+    EvalOptions eval = options_.eval;
+    eval.processes = &processes_;
+    eval.optimize = !options_.plain;
+    eval.device = options_.device;
+    eval.reference = reference_ ? &*reference_ : nullptr;
+    Progress progress(std::cerr, progress_style(common_.silent()), "evaluating", unit_of(data_->task()));
+    eval.progress = [&](std::int64_t done, std::int64_t total) { progress.show(done, total); };
+    return evaluate(graph, *data_, eval);
+  }
+
+  // How often the class of the float network is predicted, where there are no labels.
+  std::optional<PairedTest> agreement(const EvalResult& result) const {
+    if (result.chosen || result.task != Task::kNone || !reference_ || options_.engine == "float") return std::nullopt;
+    return compare_predictions(result.predictions, run(*reference_).predictions);
+  }
+
+  Graph load(const std::string& path) const {
+    Graph graph = load_model(path, options_.import);
+    // One that was never calibrated would pass for quantized.
+    if (holds_plan(graph) && !quantizers_of(graph).empty()) verify(quantized_model_of(graph), ModelStage::kCalibrated);
+    return graph;
+  }
+
+ private:
+  const Arguments& options_;
+  const Processes& processes_;
+  const CommonOptions& common_;
+  Graph graph_;
+  std::optional<Graph> reference_;
+  std::unique_ptr<Dataset> data_;
+};
+
+// What --against names: results of an earlier run, or another model, which is then evaluated in the same way.
+class Other {
+ public:
+  explicit Other(const std::string& path) : path_(path) {
+    if (path.empty()) return;
+    kind_ = kind_of_results(path);
+    if (kind_ == ResultsFile::kPredictions) result_.predictions = read_predictions(path);
+    if (kind_ == ResultsFile::kMeasurements) result_ = read_measurements(path);
+  }
+  void evaluate(const Evaluation& evaluation) {
+    if (!path_.empty() && kind_ == ResultsFile::kNeither) result_ = evaluation.run(evaluation.load(path_));
+  }
+  // Image by image if these are predictions, else by each metric.
+  void compare(const EvalResult& result) {
+    if (path_.empty()) return;
+    if (!result.chosen && result.task != Task::kNextToken && kind_ != ResultsFile::kMeasurements) {
+      test_ = compare_predictions(result.predictions, result_.predictions);
+      return;
+    }
+    QUENCH_CHECK(kind_ != ResultsFile::kPredictions, "'", path_,
+                 "' holds predictions, but metrics were asked for: make it again with the same --metric");
+    for (const MetricResult& metric : result.metrics)
+      differences_.emplace_back(metric, compare_results(result, result_, metric.name));
+  }
+  std::string text() const {
+    if (path_.empty()) return "";
+    if (test_) return concat("against ", path_, ": ", paired_text(*test_), "\n");
+    std::string text = concat("against ", path_, "\n");
+    for (const auto& [metric, difference] : differences_)
+      text += concat("  ", metric.name, "  ", difference_text(difference, metric.unit), "\n");
+    return text;
+  }
+  void add_to(Json& object) const {
+    if (path_.empty()) return;
+    Json against = {{"file", path_}};
+    if (test_) against.update(json_of(*test_));
+    for (const auto& [metric, difference] : differences_) {
+      Json one = {{"name", metric.name}};
+      one.update(json_of(difference));
+      against["metrics"].push_back(std::move(one));
+    }
+    object["against"] = std::move(against);
+  }
+
+ private:
+  std::string path_;
+  ResultsFile kind_ = ResultsFile::kNeither;
+  EvalResult result_;
+  std::optional<PairedTest> test_;
+  std::vector<std::pair<MetricResult, PairedDifference>> differences_;
+};
+
+void write_results(const std::string& path, const EvalResult& result) {
+  if (path.empty()) return;
+  if (result.chosen || result.task == Task::kNextToken)
+    write_measurements(path, result);
+  else
+    write_predictions(path, result.predictions);
 }
 
 void eval(Arguments options, const CommandLine& command_line) {
@@ -83,43 +197,32 @@ void eval(Arguments options, const CommandLine& command_line) {
   const Processes processes(command_line.place);  // first of all: an error of one stops the others
   options.device = device_for(options.device, command_line.place);
   check_options(options);
-  const Graph graph = load_model(options.model, options.import);
-  // One that was never calibrated would pass for quantized.
-  if (holds_plan(graph) && !quantizers_of(graph).empty()) verify(quantized_model_of(graph), ModelStage::kCalibrated);
-  const std::unique_ptr<Dataset> data = open_data(options.data, options.limit, graph);
-  check_task(options, graph, data->task());
-  std::vector<Prediction> earlier;
-  if (!options.against.empty()) earlier = read_predictions(options.against);
-  const EvalResult result = evaluate_graph(options, graph_for(options.engine, graph), *data, processes, common);
-  std::optional<PairedTest> agreement;
-  if (data->task() == Task::kNone && has_quantizers(graph) && options.engine != "float")
-    agreement = compare_predictions(
-        result.predictions, evaluate_graph(options, without_quantizers(graph), *data, processes, common).predictions);
+  const Evaluation evaluation(options, processes, common);
+  Other other(options.against);
+  const EvalResult result = evaluation.run();
+  const std::optional<PairedTest> agreement = evaluation.agreement(result);
+  other.evaluate(evaluation);
   if (!processes.is_first()) return;
-  if (!options.predictions.empty()) write_predictions(options.predictions, result.predictions);
-  PairedTest test;
-  if (!options.against.empty()) test = compare_predictions(result.predictions, earlier);
+  write_results(options.predictions, result);
+  other.compare(result);
   if (common.json) {
     Json object = json_of(result);
     if (!options.engine.empty()) object["engine"] = options.engine;
     if (agreement) object["agreement"] = agreement_json(*agreement);
-    if (!options.against.empty()) {
-      object["against"] = Json::object({{"file", options.against}});
-      object["against"].update(json_of(test));
-    }
+    other.add_to(object);
     print_json(object);
     return;
   }
   print_result(result);
   if (agreement) std::cout << agreement_text(*agreement) << "\n";
-  if (!options.against.empty()) std::cout << "against " << options.against << ": " << paired_text(test) << "\n";
+  std::cout << other.text();
 }
 
 }  // namespace
 
 void add_eval(CLI::App& app, CommandLine& command_line) {
   auto options = std::make_shared<Arguments>();
-  CLI::App& command = add_command(app, command_line, "eval", "accuracy of a model on a data set");
+  CLI::App& command = add_command(app, command_line, "eval", "accuracy of a model on a data set, or other metrics");
   command.alias("test");  // mmrazor's
   command.add_option("model", options->model, "the model file (.onnx, .pt2, .pt)")->required();
   command
@@ -139,10 +242,22 @@ void add_eval(CLI::App& app, CommandLine& command_line) {
       ->check(CLI::Range(0, 256));
   command.add_flag("--skip-broken", options->eval.skip_broken, "report broken items and skip them");
   add_engine_option(command, options->engine);
-  command.add_option("--predictions", options->predictions, "write the result for each image (docs/formats.md)")
+  command.add_option("--predictions", options->predictions, "write the result for each item (docs/formats.md)")
       ->type_name("FILE");
-  command.add_option("--against", options->against, "a predictions file of an earlier run, for a paired test")
+  command
+      .add_option("--against", options->against,
+                  "such a file of an earlier run, or another model: compared item by item")
       ->type_name("FILE");
+  add_metric_option(command, options->eval.metrics,
+                    "what is measured (default: top1 and top5, or perplexity of texts)");
+  command
+      .add_option("--reference", options->reference,
+                  "the float model that metrics such as agreement compare with (default: the one inside MODEL)")
+      ->type_name("MODEL");
+  command
+      .add_option("--resamples", options->eval.resamples, "draws for the intervals of metrics (default: 1000; 0: none)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1 << 20));
   command.add_flag("--no-optimize", options->plain, "run the graph as is, in the executor");
   add_input_shape_option(command, options->import);
   add_device_option(command, options->device);

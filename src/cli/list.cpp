@@ -7,12 +7,14 @@
 #include "quench/data.h"
 #include "quench/deploy.h"
 #include "quench/fake_quant.h"
+#include "quench/metric.h"
 #include "quench/observer.h"
 #include "quench/op.h"
 #include "quench/pass.h"
 #include "quench/platform.h"
 #include "quench/plugin.h"
 #include "quench/ptq_method.h"
+#include "quench/targets.h"
 #include "quench/train_loop.h"
 #include "quench/verify.h"
 #include "quench/zoo.h"
@@ -42,6 +44,14 @@ Section zoo_section() {
   return result;
 }
 
+Section metric_section() {
+  Section result = section<MetricRegistry>("metrics", "Metrics");
+  for (auto& [name, summary] : result.items)
+    summary += MetricRegistry::instance().get(name).better == MetricBetter::kHigher ? "; higher is better"
+                                                                                    : "; lower is better";
+  return result;
+}
+
 template <typename Item>
 void add_options(Section& section) {
   for (const auto& [name, entry] : Registry<Item>::instance().entries())
@@ -53,11 +63,12 @@ void add_options(Section& section) {
 }
 
 Section options_section() {
-  Section result{"options", "Options of observers, fake quantizers, platforms and exporters", {}};
+  Section result{"options", "Options of observers, fake quantizers, platforms, exporters and metrics", {}};
   add_options<ObserverEntry>(result);
   add_options<FakeQuantEntry>(result);
   add_options<Platform>(result);
   add_options<Exporter>(result);
+  add_options<MetricEntry>(result);
   return result;
 }
 
@@ -72,6 +83,8 @@ std::vector<Section> all_sections() {
           section<ExporterRegistry>("exporters", "Exporters"),
           section<RuntimeRegistry>("runtimes", "Runtimes"),
           section<DatasetRegistry>("data", "Kinds of data"),
+          section<TargetRegistry>("targets", "Kinds of targets"),
+          metric_section(),
           zoo_section(),
           {"keys", "Keys of a job file", config_keys()},
           options_section()};
@@ -134,10 +147,10 @@ void add_list(CLI::App& app, CommandLine& command_line) {
   auto options = std::make_shared<Options>();
   CLI::App& command = add_command(app, command_line, "list",
                                   "operators, passes, observers, fake quantizers, platforms, methods, exporters, "
-                                  "runtimes, kinds of data, zoo models, keys of job files");
+                                  "runtimes, kinds of data, metrics, zoo models, keys of job files");
   command.add_option("what", options->key,
                      "ops, passes, observers, fake-quantizers, platforms, methods, loops, exporters, runtimes, data, "
-                     "zoo, keys or options (default: all)");
+                     "targets, metrics, zoo, keys or options (default: all)");
   command.add_flag("--markdown", options->markdown, "as the tables of docs/reference.md");
   command.add_flag("--plain", options->plain, "the names alone, one a line");
   command.callback([&command_line, options] {

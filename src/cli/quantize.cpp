@@ -227,12 +227,12 @@ Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDa
     options.start_measured = [&](double score) {
       if (common.silent()) return;
       bars.clear_line();
-      std::cerr << start_line(score) << std::endl;
+      std::cerr << start_line(score, job.config.train->metric) << std::endl;
     };
     options.epoch_done = [&](const TrainEpoch& epoch) {
       if (common.silent()) return;
       bars.clear_line();
-      std::cerr << epoch_line(epoch, job.config.train->epochs) << std::endl;
+      std::cerr << epoch_line(epoch, job.config.train->epochs, job.config.train->metric) << std::endl;
     };
   }
   QuantizeData sets;

@@ -78,6 +78,7 @@ void set_training(const QuantizeArguments& arguments, JobConfig& config) {
   if (arguments.epochs) config.train->epochs = *arguments.epochs;
   if (arguments.lr) config.train->optimizer.lr = *arguments.lr;
   if (arguments.train_batch) config.train->batch = *arguments.train_batch;
+  if (!arguments.metrics.empty()) config.train->metric.clear();  // it is their first
   check_train_options(*config.train);
   if (config.data.calib || !config.data.train) return;
   config.data.calib = config.data.train;
@@ -89,6 +90,7 @@ void lay_options(const QuantizeArguments& arguments, JobConfig& config) {
   if (!arguments.model.empty()) config.model = arguments.model;
   if (!arguments.calib.empty()) config.data.calib = parse_spec(arguments.calib);
   if (!arguments.eval.empty()) config.data.eval = parse_spec(arguments.eval);
+  if (!arguments.metrics.empty()) config.metrics = arguments.metrics;
   if (!arguments.output.empty()) config.output = arguments.output;
   if (arguments.seed) config.seed = *arguments.seed;
   if (arguments.equalize) config.equalize = true;
@@ -195,6 +197,7 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
       ->type_name("SPEC");
   command.add_option("--eval", arguments.eval, "data to measure accuracy on, in float and quantized")
       ->type_name("SPEC");
+  add_metric_option(command, arguments.metrics, "what --eval data is measured by");
   command.add_flag("--integer,!--no-integer", arguments.integer,
                    "measure accuracy in integers too (default: if all layers have fast kernels)");
   command.add_option("-o,--output", arguments.output, "the folder for model, plan, record and report")

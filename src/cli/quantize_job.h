@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/quant_options.h"
@@ -18,6 +19,7 @@ struct QuantizeArguments {
   ImportOptions import;
   std::string model, calib, eval, output, plan, bias_correction, statistics, stop_after, dump_after, device = "cpu";
   std::string bits, method, max_memory;
+  std::vector<std::string> metrics;
   bool trains = false;  // 'quench train'
   std::string train, val;
   std::optional<int> epochs;

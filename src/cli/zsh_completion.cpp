@@ -7,9 +7,19 @@ namespace {
 constexpr char kFunctions[] = R"zsh(#compdef quench
 # zsh completion for quench, made by `quench completion zsh`.
 
+# Sets `names` to what `quench list $1` lists, with the plug-ins of the command.
+_quench_ask() {
+  local i
+  local -a plugins
+  for ((i = 1; i < CURRENT - 1; ++i)); do
+    [[ $words[i] == --plugin ]] && plugins+=(--plugin ${(Q)~words[i+1]})
+  done
+  names=(${(f)"$(${(Q)~program} list $1 --plain $plugins 2> /dev/null)"})
+}
+
 _quench_names() {
   local -a names
-  names=(${(f)"$(${(Q)~program} list $1 --plain 2> /dev/null)"})
+  _quench_ask $1
   compadd -a names
 }
 
@@ -18,7 +28,7 @@ _quench_data() {
   if compset -P '*:'; then
     _files
   else
-    names=(${(f)"$(${(Q)~program} list data --plain 2> /dev/null)"})
+    _quench_ask data
     compadd -S : -a names
   fi
 }

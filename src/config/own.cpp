@@ -4,6 +4,7 @@
 #include "config/layouts.h"
 #include "config/parts.h"
 #include "quench/import.h"
+#include "quench/metric.h"
 
 namespace quench {
 namespace {
@@ -53,6 +54,31 @@ void read_data(MapReader map, JobData& data) {
   if (const Tree* train = map.find("train")) data.train = read_spec(*train, map.path_of("train"));
   if (const Tree* val = map.find("val")) data.val = read_spec(*val, map.path_of("val"));
   map.finish();
+}
+
+// A list of specs such as mse:output=logits, or of maps with 'name' and the options.
+void read_metrics(MapReader& map, JobConfig& job) {
+  const Tree* given = map.find("metrics");
+  if (!given) return;
+  const std::string path = map.path_of("metrics");
+  if (!given->is_list()) fail_at(*given, "'", path, "' must be a list of metrics, such as [top5, mse:output=logits]");
+  for (const Tree& one : given->items) {
+    if (!one.is_text() && !one.is_map())
+      fail_at(one, "'", path, "' must hold specs such as mse:output=logits, or maps with 'name' and the options");
+    std::string text = one.is_text() ? one.text : "";
+    if (one.is_map()) {
+      MapReader metric(one, path);
+      text = metric.text("name").value_or("");
+      if (text.empty()) fail_at(one, "'", metric.path_of("name"), "' is missing ('quench list metrics')");
+      char before = ':';
+      for (const std::string& key : metric.rest()) {
+        text += concat(before, key, "=", joined(texts_of(*one.find(key), metric.path_of(key))));
+        before = ',';
+      }
+    }
+    at_place(one, [&] { return parse_metric(text); });
+    job.metrics.push_back(text);
+  }
 }
 
 void read_defaults(MapReader map, QuantConfig& quant) {
@@ -175,6 +201,7 @@ void read_own(const Tree& tree, const std::string& path, JobConfig& job) {
   if (const auto name = map.text("platform")) set_platform(job, *map.find("platform"), *name);
   read_quant(map, job.quant);
   if (auto data = map.map("data")) read_data(*data, job.data);
+  read_metrics(map, job);
   if (auto calibration = map.map("calibration")) read_calibration(*calibration, job);
   if (auto method = map.map("method")) read_method(*method, job);
   read_corrections(map, job);

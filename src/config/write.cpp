@@ -146,6 +146,7 @@ std::string to_yaml(const JobConfig& job) {
     write(out, "val", job.data.val);
     out.end();
   }
+  out.put_some("metrics", job.metrics);
   write_calibration(out, job);
   if (!job.method.name.empty()) {
     out.begin("method");

@@ -21,6 +21,7 @@ class DatasetView : public Dataset {
   std::string token_input() const override { return data().token_input(); }
   NamedValues shared() const override { return data().shared(); }
   Feedback feedback() const override { return data().feedback(); }
+  std::string target_kind() const override { return data().target_kind(); }
 
  protected:
   const Dataset& data() const { return *data_; }

@@ -41,6 +41,8 @@ Batch first_items(const Batch& batch, std::int64_t count) {
   part.names.resize(items);
   part.indices.resize(items);
   part.lengths.resize(items);
+  part.targets.resize(items);
+  part.placements.resize(items);
   return part;
 }
 

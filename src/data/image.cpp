@@ -53,12 +53,16 @@ Image with_channels(const Image& image, std::int64_t channels) {
   return result;
 }
 
+std::int64_t crop_offset(std::int64_t have, std::int64_t wanted) {
+  const std::int64_t padded = std::max(have, wanted);
+  return crop_begin(padded, wanted) - (padded - have) / 2;
+}
+
 Image center_crop(const Image& image, std::int64_t height, std::int64_t width) {
   if (image.height == height && image.width == width) return image;
-  const std::int64_t padded_height = std::max(image.height, height), padded_width = std::max(image.width, width);
   // Where row 0 of the result lies in the picture; negative inside the border.
-  const std::int64_t top = crop_begin(padded_height, height) - (padded_height - image.height) / 2;
-  const std::int64_t left = crop_begin(padded_width, width) - (padded_width - image.width) / 2;
+  const std::int64_t top = crop_offset(image.height, height);
+  const std::int64_t left = crop_offset(image.width, width);
   const std::int64_t first = std::max<std::int64_t>(0, -left);
   const std::int64_t last = std::min(width, image.width - left);
   Image result(height, width, image.channels);

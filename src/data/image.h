@@ -24,6 +24,9 @@ void check_image_size(std::int64_t height, std::int64_t width);
 Image decode_image(const std::vector<std::uint8_t>& bytes);
 Image decode_jpeg(const std::vector<std::uint8_t>& bytes);
 Image decode_png(const std::vector<std::uint8_t>& bytes);
+// One number per pixel, as the file has it: palettes are not looked up, few bits not widened. Throws for colours and 16
+// bits.
+Image decode_png_ids(const std::vector<std::uint8_t>& bytes);
 
 // Grey to RGB, or RGB to grey with ITU-R 601 weights in fixed point, as Pillow's convert() does.
 Image with_channels(const Image& image, std::int64_t channels);
@@ -31,6 +34,8 @@ Image with_channels(const Image& image, std::int64_t channels);
 // Bilinear with antialiasing, as Pillow's resize(BILINEAR): bit for bit.
 Image resize_bilinear(const Image& image, std::int64_t height, std::int64_t width);
 
+// Where the wanted part begins along one side of a picture; negative where a border comes first.
+std::int64_t crop_offset(std::int64_t have, std::int64_t wanted);
 // As torchvision's CenterCrop: a smaller picture gets a black border.
 Image center_crop(const Image& image, std::int64_t height, std::int64_t width);
 

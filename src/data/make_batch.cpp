@@ -93,6 +93,8 @@ MadeBatch make_batch(const Dataset& dataset, std::span<const std::int64_t> items
       made.batch.names.push_back(std::move(sample.name));
       made.batch.indices.push_back(item);
       made.batch.lengths.push_back(sample.length);
+      made.batch.targets.push_back(std::move(sample.targets));
+      made.batch.placements.push_back(sample.placement);
     } catch (const Error& error) {
       if (!skip_broken) throw;
       made.skipped.emplace_back(error.what());

@@ -28,13 +28,19 @@ class NpzFile : public Dataset {
       check_image_shape("its items", {first.size(1), first.size(2), first.size(3)}, hint);
     const std::string labels = label_array(arrays, spec, hint);
     if (!labels.empty()) read_labels(arrays.at(labels));
+    targets_ = item_arrays(target_arrays(arrays, spec), {});
+    QUENCH_CHECK(targets_.shared.empty(), "the target '", targets_.shared.begin()->first,
+                 "' has no axis for the items");
+    QUENCH_CHECK(targets_.items.empty() || targets_.size() == size(), "there are ", size(), " items, but ",
+                 targets_.size(), " targets");
   }
   std::int64_t size() const override { return arrays_.size(); }
   Task task() const override { return labels_.empty() ? Task::kNone : Task::kClassify; }
   NamedValues shared() const override { return arrays_.shared; }
+  std::string target_kind() const override { return targets_.items.empty() ? "" : "arrays"; }
   Sample get(std::int64_t index) const override {
     const std::int64_t label = labels_.empty() ? -1 : labels_[static_cast<std::size_t>(index)];
-    return {arrays_.item(index), label, std::to_string(index)};
+    return {arrays_.item(index), label, std::to_string(index), -1, targets_.item(index)};
   }
 
  private:
@@ -45,7 +51,7 @@ class NpzFile : public Dataset {
     labels_ = integers_of(tensor);
   }
 
-  ItemArrays arrays_;
+  ItemArrays arrays_, targets_;
   std::vector<std::int64_t> labels_;
 };
 
@@ -67,10 +73,12 @@ class NpzFolder : public Dataset {
   }
   std::int64_t size() const override { return static_cast<std::int64_t>(files_.size()); }
   Task task() const override { return labelled_ ? Task::kClassify : Task::kNone; }
+  std::string target_kind() const override { return spec_.options.contains("target") ? "arrays" : ""; }
   Sample get(std::int64_t index) const override {
     const std::string& file = files_[static_cast<std::size_t>(index)];
     const NamedValues arrays = read_npz(file);
     Sample sample{input_arrays(arrays, spec_, hint_), -1, fs::path(file).filename().string()};
+    sample.targets = target_arrays(arrays, spec_);
     const std::string labels = label_array(arrays, spec_, hint_);
     if (labels.empty()) return sample;
     const RtValue& label = arrays.at(labels);
@@ -97,6 +105,6 @@ std::unique_ptr<Dataset> open_npz(const DatasetSpec& spec, const InputHint& hint
 QUENCH_REGISTER_DATASET("npz", open_npz,
                         "NumPy arrays ready for the model: a file with one array per input, or a folder with one file "
                         "per item",
-                        "input", "labels")
+                        "input", "labels", "target")
 
 }  // namespace quench

@@ -17,6 +17,17 @@ bool is_input(const InputHint& hint, const std::string& name) {
   return std::find(hint.inputs.begin(), hint.inputs.end(), name) != hint.inputs.end();
 }
 
+std::set<std::string> names_option(const DatasetSpec& spec, const char* key) {
+  std::set<std::string> names;
+  const std::string text = text_option(spec, key).value_or("");
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    names.insert(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
+
 }  // namespace
 
 std::string names_of(const NamedValues& arrays) {
@@ -45,15 +56,12 @@ ItemArrays item_arrays(const NamedValues& arrays, const std::set<std::string>& s
   return found;
 }
 
-std::set<std::string> shared_option(const DatasetSpec& spec) {
-  std::set<std::string> names;
-  const std::string text = text_option(spec, "shared").value_or("");
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    names.insert(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return names;
+std::set<std::string> shared_option(const DatasetSpec& spec) { return names_option(spec, "shared"); }
+
+NamedValues target_arrays(const NamedValues& arrays, const DatasetSpec& spec) {
+  NamedValues targets;
+  for (const std::string& name : names_option(spec, "target")) targets[name] = named_array(arrays, "target", name);
+  return targets;
 }
 
 std::string label_array(const NamedValues& arrays, const DatasetSpec& spec, const InputHint& hint) {
@@ -70,6 +78,7 @@ NamedValues input_arrays(const NamedValues& arrays, const DatasetSpec& spec, con
   if (const auto name = text_option(spec, "input")) return {{"", named_array(arrays, "input", *name)}};
   NamedValues inputs = arrays;
   inputs.erase(label_array(arrays, spec, hint));
+  for (const auto& [name, array] : target_arrays(arrays, spec)) inputs.erase(name);
   if (hint.inputs.size() > 1 || (inputs.size() == 1 && !inputs.contains("array"))) return inputs;
   const bool own_name = hint.inputs.size() == 1 && inputs.contains(hint.inputs[0]);
   if (own_name) return {{"", inputs.at(hint.inputs[0])}};

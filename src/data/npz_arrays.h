@@ -28,10 +28,13 @@ ItemArrays item_arrays(const NamedValues& arrays, const std::set<std::string>& s
 
 std::set<std::string> shared_option(const DatasetSpec& spec);  // shared=a,b
 
+// The arrays that target= names (a,b): what metrics hold outputs against.
+NamedValues target_arrays(const NamedValues& arrays, const DatasetSpec& spec);
 // The name of the array with the labels: the one that labels= names, else 'labels' or 'y' where no input of the model
 // is called so. "" if there is none.
 std::string label_array(const NamedValues& arrays, const DatasetSpec& spec, const InputHint& hint);
-// The arrays that are inputs: the one that input= names (without a name then), else all but the labels. For a model
+// The arrays that are inputs: the one that input= names (without a name then), else all but the labels and
+// targets. For a model
 // with one input, of 'input', 'x' and 'array' the one that is there.
 NamedValues input_arrays(const NamedValues& arrays, const DatasetSpec& spec, const InputHint& hint);
 

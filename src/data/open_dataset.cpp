@@ -1,11 +1,12 @@
 // open_dataset: the kind's reader by name, its options checked; then what every kind can be told: which part of it
 // (limit=, offset=), for which input (as=), with which other inputs (with=), which state goes from item to item
-// (feedback=).
+// (feedback=), what outputs are held against (targets=).
 #include <algorithm>
 
 #include "data/dataset_view.h"
 #include "data/more_inputs.h"
 #include "data/spec_options.h"
+#include "data/with_targets.h"
 #include "quench/data.h"
 #include "quench/graph.h"
 
@@ -14,7 +15,8 @@ namespace {
 
 // The names of all options that every kind takes.
 const std::vector<std::string>& common_options() {
-  static const std::vector<std::string> names = {"as", "feedback", "limit", "offset", "shared", "sequence", "with"};
+  static const std::vector<std::string> names = {"as",     "feedback", "limit",   "offset",
+                                                 "shared", "sequence", "targets", "with"};
   return names;
 }
 
@@ -42,7 +44,7 @@ std::unique_ptr<Dataset> part_of(const DatasetSpec& spec, std::unique_ptr<Datase
 std::unique_ptr<Dataset> open_checked(const DatasetSpec& spec, const InputHint& hint) {
   const DatasetEntry& entry = DatasetRegistry::instance().get(spec.kind);
   check_options(spec);
-  return part_of(spec, with_more_inputs(spec, hint, entry.open(spec, hint)));
+  return part_of(spec, with_targets(spec, with_more_inputs(spec, hint, entry.open(spec, hint))));
 }
 
 }  // namespace

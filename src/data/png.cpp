@@ -39,6 +39,13 @@ class Decoder {
       png_read_update_info(self.png_, self.info_);
     });
   }
+  bool prepare_ids() {
+    return run([](Decoder& self) {
+      png_set_packing(self.png_);  // 1, 2 and 4 bits to a byte each, their values unchanged
+      png_set_interlace_handling(self.png_);
+      png_read_update_info(self.png_, self.info_);
+    });
+  }
   bool read_pixels(Image& image) {
     const std::size_t stride = static_cast<std::size_t>(image.width * image.channels);
     rows_.resize(static_cast<std::size_t>(image.height));
@@ -82,6 +89,19 @@ class Decoder {
 };
 
 }  // namespace
+
+Image decode_png_ids(const std::vector<std::uint8_t>& bytes) {
+  Decoder decoder(bytes);
+  QUENCH_CHECK(decoder.read_header(), "broken PNG: ", decoder.message());
+  check_image_size(decoder.height(), decoder.width());
+  QUENCH_CHECK(decoder.prepare_ids(), "broken PNG: ", decoder.message());
+  Image image(decoder.height(), decoder.width(), decoder.channels());
+  QUENCH_CHECK(image.channels == 1 && decoder.row_bytes() == static_cast<std::size_t>(image.width),
+               "a mask must have one number of 8 bits or fewer per pixel (grey or a palette); this PNG has ",
+               image.channels, " channels and ", decoder.row_bytes(), " bytes for ", image.width, " pixels");
+  QUENCH_CHECK(decoder.read_pixels(image), "broken PNG: ", decoder.message());
+  return image;
+}
 
 Image decode_png(const std::vector<std::uint8_t>& bytes) {
   Decoder decoder(bytes);

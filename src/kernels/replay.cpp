@@ -3,6 +3,7 @@
 #ifdef QUENCH_WITH_CUDA
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/core/Device.h>
+#include <c10/core/Event.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
@@ -13,39 +14,50 @@ namespace quench {
 
 #ifdef QUENCH_WITH_CUDA
 
+namespace {
+
+// What is queued on `later` from now on waits for what is queued on `first` by now.
+void order(const c10::Stream& first, const c10::Stream& later) {
+  c10::Event event(c10::DeviceType::CUDA);
+  event.record(first);
+  event.block(later);
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
 struct Replay::State {
-  explicit State(const c10::Device& device)
-      : before(c10::cuda::getCurrentCUDAStream(device.index())),
-        own(c10::cuda::getStreamFromPool(false, device.index())),
-        guard(own) {
-    before.synchronize();
-  }
-  ~State() {
-    try {
-      own.synchronize();
-    } catch (const std::exception&) {  // whoever uses the device next hears of it
+  explicit State(const c10::Device& device) : own(c10::cuda::getStreamFromPool(false, device.index())) {}
+
+  // A stream cannot be captured if it is the default one, so that all is done on another.
+  void aside(const std::function<void()>& body) const {
+    const c10::cuda::CUDAStream callers = c10::cuda::getCurrentCUDAStream(own.device_index());
+    order(callers, own);
+    {
+      const c10::cuda::CUDAStreamGuard guard(own);
+      body();
     }
+    order(own, callers);
   }
 
-  // False if the step asks something of the host that cannot be captured: then it is run as it is, always.
-  bool capture(const std::function<void()>& step) {
-    graph.capture_begin();
+  // Throws if the step asks something of the host. Other threads may go on using the device meanwhile.
+  void capture(const std::function<void()>& step) {
+    graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
     try {
       step();
-      graph.capture_end();
-      return true;
-    } catch (const std::exception&) {
+    } catch (...) {
       try {
         graph.capture_end();
-      } catch (const std::exception&) {  // it was not one
+      } catch (const std::exception&) {  // the first error is the one to tell
       }
-      return false;
+      throw;
     }
+    graph.capture_end();
   }
 
   static constexpr int kPlainSteps = 3;
-  c10::cuda::CUDAStream before, own;
-  c10::cuda::CUDAStreamGuard guard;
+  const c10::cuda::CUDAStream own;
   at::cuda::CUDAGraph graph;
   int done = 0;
   bool captured = false;
@@ -56,20 +68,28 @@ Replay::Replay(const std::string& device, std::function<void()> step) : step_(st
 }
 
 void Replay::run() {
-  if (!state_ || state_->done < State::kPlainSteps) {
-    if (state_) ++state_->done;
-    return step_();
+  if (!state_ || !refusal_.empty()) return step_();
+  if (state_->done++ < State::kPlainSteps) return state_->aside(step_);
+  if (!state_->captured) {
+    try {
+      state_->aside([&] { state_->capture(step_); });
+      state_->captured = true;
+    } catch (const std::exception& error) {
+      refusal_ = first_line(error.what());
+      return step_();
+    }
   }
-  if (state_->done++ == State::kPlainSteps) state_->captured = state_->capture(step_);
-  if (!state_->captured) return step_();
   state_->graph.replay();
 }
+
+bool Replay::is_captured() const { return state_ && state_->captured; }
 
 #else
 
 struct Replay::State {};
 Replay::Replay(const std::string&, std::function<void()> step) : step_(std::move(step)) {}
 void Replay::run() { step_(); }
+bool Replay::is_captured() const { return false; }
 
 #endif
 

@@ -4,17 +4,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <functional>
 #include <memory>
+#include <optional>
 
 #include "data/feed.h"
-#include "data/top_classes.h"
+#include "kernels/device_copy.h"
 #include "measure/fast_run.h"
 #include "measure/gather_results.h"
+#include "measure/metric_run.h"
 #include "quench/distributed.h"
 #include "quench/error.h"
 #include "quench/executor.h"
+#include "quench/paired_test.h"
 
 namespace quench {
 namespace {
@@ -23,62 +24,104 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-void score_images(const at::Tensor& output, const Batch& batch, EvalResult& result) {
-  const auto count = static_cast<std::int64_t>(batch.labels.size());
-  QUENCH_CHECK(output.dim() >= 2, "the model's first output has the shape ", output.sizes(),
-               "; logits of [batch, classes] were expected");
-  const at::Tensor logits = output.narrow(0, 0, count).to(at::kCPU, at::kFloat).flatten(1).contiguous();
-  const std::int64_t classes = logits.size(1);
-  QUENCH_CHECK(classes >= 2, "the model's first output has ", classes, " class; at least 2 were expected");
-  const std::vector<std::vector<RankedClass>> ranked = top_classes(logits, 5);
-  for (std::size_t at = 0; at < ranked.size(); ++at) {
-    const std::vector<RankedClass>& top = ranked[at];
-    const std::int64_t label = batch.labels[at];
-    QUENCH_CHECK(result.task == Task::kNone || (label >= 0 && label < classes), "image '", batch.names[at],
-                 "' has label ", label, ", but the model has ", classes, " classes");
-    QUENCH_CHECK(!std::isnan(top[0].logit), "the model gives NaN for image '", batch.names[at], "'");
-    result.correct += top[0].index == label ? 1 : 0;
-    for (const RankedClass& one : top) result.correct5 += one.index == label ? 1 : 0;
-    result.predictions.push_back(
-        {batch.indices[at], batch.names[at], label, top[0].index, top[1].index, top[0].logit, top[1].logit});
-  }
-  result.images += count;
-}
-
-// Position t predicts token t + 1; what follows a text's real tokens is not scored.
-void score_texts(const at::Tensor& output, const at::Tensor& tokens, const Batch& batch, EvalResult& result,
-                 std::vector<TextLoss>& texts) {
-  const std::int64_t length = tokens.size(1);
-  QUENCH_CHECK(output.dim() == 3 && output.size(1) == length, "the model's first output has the shape ", output.sizes(),
-               "; logits of [batch, ", length, ", vocabulary] were expected");
-  for (std::size_t i = 0; i < batch.lengths.size(); ++i) {
-    const std::int64_t targets = batch.lengths[i] - 1;
-    ++result.texts;
-    if (targets < 1) continue;
-    const auto row = static_cast<std::int64_t>(i);
-    const at::Tensor logits = output[row].narrow(0, 0, targets).to(at::kCPU, at::kFloat);
-    const at::Tensor target = tokens[row].narrow(0, 1, targets).to(at::kLong).unsqueeze(1);
-    QUENCH_CHECK(target.max().item<std::int64_t>() < logits.size(1), "text '", batch.names[i], "' holds token ",
-                 target.max().item<std::int64_t>(), ", but the model knows ", logits.size(1), " tokens");
-    const at::Tensor losses = -logits.log_softmax(1).gather(1, target);
-    texts.push_back({batch.indices[i], losses.to(at::kDouble).sum().item<double>()});
-    QUENCH_CHECK(!std::isnan(texts.back().loss), "the model gives NaN for text '", batch.names[i], "'");
-    result.tokens += targets;
-  }
-}
+using Run = std::function<std::vector<RtValue>(const NamedValues&)>;
 
 // The graph as it is, or in its fastest form.
-std::function<RtValue(const NamedValues&)> runner(const Graph& graph, const EvalOptions& options) {
+Run runner(const Graph& graph, const std::vector<std::size_t>& outputs, const EvalOptions& options) {
   if (options.optimize) {
-    const auto fast = std::make_shared<FastRun>(graph, options.device);
-    return [fast](const NamedValues& inputs) { return fast->run(inputs); };
+    const auto fast = std::make_shared<FastRun>(graph, options.device, outputs);
+    return [fast](const NamedValues& inputs) { return fast->run_outputs(inputs); };
   }
   ExecOptions exec;
   exec.device = options.device;
   const auto executor = std::make_shared<Executor>(graph, exec);
-  return [executor, name = graph.outputs()[0]->name()](const NamedValues& inputs) {
-    return executor->run(inputs, {name}).at(name);
+  std::vector<std::string> names;
+  for (const std::size_t output : outputs) names.push_back(graph.outputs()[output]->name());
+  return [executor, names](const NamedValues& inputs) {
+    const NamedValues values = executor->run(inputs, names);
+    std::vector<RtValue> wanted;
+    for (const std::string& name : names) wanted.push_back(values.at(name));
+    return wanted;
   };
+}
+
+FeedOptions feed_options(const EvalOptions& options) {
+  FeedOptions how;
+  how.batch = options.batch;
+  how.workers = options.workers;
+  how.skip_broken = options.skip_broken;
+  how.part = options.processes ? options.processes->rank() : 0;
+  how.parts = options.processes ? options.processes->size() : 1;
+  return how;
+}
+
+// An output on its way from the device, if it is there.
+struct Arriving {
+  explicit Arriving(const RtValue& output) : value(output) {
+    if (is_elsewhere()) copy.emplace(output.tensor());
+  }
+  bool is_elsewhere() const { return value.is_tensor() && !value.tensor().is_cpu(); }
+  RtValue wait() { return copy ? RtValue(copy->wait(), value.dtype()) : value; }
+
+  RtValue value;
+  std::optional<Download> copy;
+};
+
+// Batches and their results, one behind the other: on a GPU a batch is scored while the next one is computed.
+class Scoring {
+ public:
+  Scoring(const Feed& feed, const EvalOptions& options, MetricRun& metrics, EvalResult& result)
+      : feed_(feed), options_(options), metrics_(metrics), result_(result), tokens_(feed.data().token_input()) {}
+
+  void add(Fed fed, const std::vector<RtValue>& outputs, const std::vector<RtValue>& reference) {
+    Waiting next{std::move(fed), {outputs.begin(), outputs.end()}, {reference.begin(), reference.end()}};
+    finish();
+    const bool is_here =
+        std::none_of(next.outputs.begin(), next.outputs.end(), [](const Arriving& one) { return one.is_elsewhere(); });
+    waiting_ = std::move(next);
+    if (is_here) finish();
+  }
+
+  void finish() {
+    if (!waiting_) return;
+    const auto before = Clock::now();
+    const std::vector<RtValue> outputs = arrived(waiting_->outputs), reference = arrived(waiting_->reference);
+    result_.model_seconds += seconds_since(before);
+    metrics_.add(waiting_->fed, tokens_, outputs, reference);
+    done_ += waiting_->fed.items;
+    if (options_.progress) options_.progress(done_, feed_.size());
+    waiting_.reset();
+  }
+
+ private:
+  struct Waiting {
+    Fed fed;
+    std::vector<Arriving> outputs, reference;
+  };
+  static std::vector<RtValue> arrived(std::vector<Arriving>& arriving) {
+    std::vector<RtValue> values;
+    for (Arriving& one : arriving) values.push_back(one.wait());
+    return values;
+  }
+
+  const Feed& feed_;
+  const EvalOptions& options_;
+  MetricRun& metrics_;
+  EvalResult& result_;
+  const std::string tokens_;
+  std::optional<Waiting> waiting_;
+  std::int64_t done_ = 0;
+};
+
+PairedTest right_or_wrong(const std::vector<ItemStatistic>& first, const std::vector<ItemStatistic>& second) {
+  PairedTest test;
+  test.images = static_cast<std::int64_t>(first.size());
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    test.only_first += first[i][0] > second[i][0] ? 1 : 0;
+    test.only_second += first[i][0] < second[i][0] ? 1 : 0;
+  }
+  test.p_value = mcnemar_p_value(test.only_first, test.only_second);
+  return test;
 }
 
 }  // namespace
@@ -86,43 +129,61 @@ std::function<RtValue(const NamedValues&)> runner(const Graph& graph, const Eval
 EvalResult evaluate(const Graph& graph, const Dataset& data, const EvalOptions& options) {
   EvalResult result;
   result.task = data.task();
-  const auto run = runner(graph, options);
-  FeedOptions how;
-  how.batch = options.batch;
-  how.workers = options.workers;
-  how.skip_broken = options.skip_broken;
-  how.part = options.processes ? options.processes->rank() : 0;
-  how.parts = options.processes ? options.processes->size() : 1;
+  result.chosen = !options.metrics.empty();
+  MetricRun metrics(graph, data, options);
+  const Run run = runner(graph, metrics.outputs(), options);
+  Run run_reference;
+  if (metrics.needs_reference()) run_reference = runner(*options.reference, metrics.outputs(), options);
   const auto start = Clock::now();
-  Feed feed(graph, data, how);
+  Feed feed(graph, data, feed_options(options));
   result.batch = feed.batch_size();
-  const std::string tokens = feed.data().token_input();
-  std::int64_t done = 0;
-  std::vector<TextLoss> texts;
-  while (const std::optional<Fed> fed = feed.next()) {
+  Scoring scoring(feed, options, metrics, result);
+  while (std::optional<Fed> fed = feed.next()) {
     const auto before = Clock::now();
-    const at::Tensor logits = run(fed->inputs).tensor();
+    const std::vector<RtValue> outputs = run(fed->inputs);
     result.model_seconds += seconds_since(before);
-    if (result.task == Task::kNextToken)
-      score_texts(logits, fed->batch.inputs.at(tokens).tensor(), fed->batch, result, texts);
-    else
-      score_images(logits, fed->batch, result);
-    done += fed->items;
-    if (options.progress) options.progress(done, feed.size());
+    const std::vector<RtValue> reference = run_reference ? run_reference(fed->inputs) : std::vector<RtValue>();
+    scoring.add(std::move(*fed), outputs, reference);
   }
+  scoring.finish();
   result.skipped = feed.skipped();
-  if (options.processes) gather_results(*options.processes, result, texts);
-  for (const TextLoss& text : texts) result.log_loss += text.loss;
+  if (options.processes) gather_results(*options.processes, result, metrics.items());
+  QUENCH_CHECK(!metrics.items().empty(), "no item of the data could be used (", result.skipped.size(), " broken)");
   result.seconds = seconds_since(start);
-  const bool scored = result.images + result.texts > 0;
-  QUENCH_CHECK(result.task != Task::kNextToken || result.tokens > 0 || !scored,
-               "no text has two tokens: there is nothing to score");
-  QUENCH_CHECK(scored, "no item of the data could be used (", result.skipped.size(), " broken)");
+  metrics.finish(result);
   return result;
 }
 
-double EvalResult::top1() const { return static_cast<double>(correct) / static_cast<double>(images); }
-double EvalResult::top5() const { return static_cast<double>(correct5) / static_cast<double>(images); }
-double EvalResult::perplexity() const { return std::exp(log_loss / static_cast<double>(tokens)); }
+void check_evaluates(const Graph& graph, const Dataset& data, const EvalOptions& options) {
+  MetricRun(graph, data, options);
+}
+
+const MetricResult& EvalResult::metric(const std::string& name) const {
+  std::string known;
+  for (const MetricResult& one : metrics) {
+    if (one.name == name) return one;
+    known += (known.empty() ? "" : ", ") + one.name;
+  }
+  fail("the metric '", name, "' was not measured; measured: ", known.empty() ? "none" : known);
+}
+
+std::int64_t EvalResult::tokens() const {
+  double count = 0.0;
+  for (const ItemStatistic& text : metric("perplexity").items) count += text[1];
+  return static_cast<std::int64_t>(count);
+}
+
+PairedDifference compare_results(const EvalResult& first, const EvalResult& second, const std::string& metric,
+                                 int resamples) {
+  QUENCH_CHECK(first.indices == second.indices && first.names == second.names,
+               "the two runs are not of the same items (", first.items, " and ", second.items, ")");
+  const std::vector<ItemStatistic>&a = first.metric(metric).items, &b = second.metric(metric).items;
+  const std::unique_ptr<Metric> made = make_metric(parse_metric(metric));
+  if (!made->right(a) || !made->right(b))
+    return bootstrap_difference(made->combine(a), made->combine(b), a.size(), resamples);
+  const PairedTest test = right_or_wrong(a, b);
+  const double difference = static_cast<double>(test.only_first - test.only_second) / static_cast<double>(test.images);
+  return {difference, difference_interval(test), test.p_value};
+}
 
 }  // namespace quench

@@ -3,19 +3,14 @@
 
 #include <vector>
 
+#include "measure/metric_run.h"
 #include "quench/distributed.h"
 #include "quench/evaluate.h"
 
 namespace quench {
 
-// Losses are added in order of the texts, whoever read them: the sum has the bits of one process.
-struct TextLoss {
-  std::int64_t index = 0;  // in the data set
-  double loss = 0.0;
-};
-
-// Counts are added up, predictions and losses come in order of the data set, skipped items in order of the ranks. The
-// time in the model is that of the slowest.
-void gather_results(const Processes& processes, EvalResult& result, std::vector<TextLoss>& texts);
+// Items come in order of the data set, whoever measured them: values then have the bits of one process. Skipped items
+// come in order of the ranks. The time in the model is that of the slowest.
+void gather_results(const Processes& processes, EvalResult& result, std::vector<MeasuredItem>& items);
 
 }  // namespace quench

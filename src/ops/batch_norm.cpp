@@ -83,6 +83,12 @@ void count_batch(const Node& node) {
   at::Tensor(*counter->tensor).add_(1);
 }
 
+bool counts_on_host(const Node& node) {
+  const auto at = node.attrs.find("quench.num_batches_tracked");
+  const auto* counter = at == node.attrs.end() ? nullptr : std::get_if<TensorAttr>(&at->second);
+  return counter && counter->tensor && counter->tensor->is_cpu();
+}
+
 QUENCH_REGISTER_OP("BatchNormalization", batch_normalization, batch_norm_shapes, batch_norm_traits(),
                    "each channel by its running (training: batch) statistics, scaled and shifted")
 

@@ -9,5 +9,7 @@ class Node;
 double torch_momentum(const Node& node);
 // Adds one to the module's num_batches_tracked, where the node carries it.
 void count_batch(const Node& node);
+// Whether it carries one that lies on the CPU.
+bool counts_on_host(const Node& node);
 
 }  // namespace quench

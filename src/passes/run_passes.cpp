@@ -30,7 +30,7 @@ const std::vector<std::string>& cleanup_passes() {
 
 const std::vector<std::string>& inference_passes() {
   static const std::vector<std::string> passes = {"infer_shapes",       "eliminate_dropout", "fold_weights",
-                                                  "eliminate_identity", "fold_batch_norm",   "fuse_cpu_kernels",
+                                                  "eliminate_identity", "fold_batch_norm",   "fuse_conv_kernels",
                                                   "eliminate_dead",     "infer_shapes"};
   return passes;
 }
@@ -38,7 +38,7 @@ const std::vector<std::string>& inference_passes() {
 const std::vector<std::string>& engine_passes() {
   static const std::vector<std::string> passes = [] {
     std::vector<std::string> names = inference_passes();
-    std::erase(names, "fuse_cpu_kernels");  // the engine fuses what it runs
+    std::erase(names, "fuse_conv_kernels");  // the engine fuses what it runs
     return names;
   }();
   return passes;
@@ -51,7 +51,8 @@ const std::vector<std::string>& training_passes() {
 
 void optimize_for_running(Graph& graph, const std::string& device) {
   std::vector<std::string> names = inference_passes();
-  if (device != "cpu") std::erase(names, "fuse_cpu_kernels");
+  const bool has_kernels = device == "cpu" || device.starts_with("cuda");
+  if (!has_kernels) std::erase(names, "fuse_conv_kernels");
   run_passes(graph, names);
 }
 

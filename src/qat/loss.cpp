@@ -14,18 +14,12 @@ at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& targets, co
                                 options.label_smoothing);
 }
 
-at::Tensor labels_of(const Batch& batch, std::int64_t classes) {
-  for (std::size_t i = 0; i < batch.labels.size(); ++i)
-    QUENCH_CHECK(batch.labels[i] >= 0 && batch.labels[i] < classes, "'", batch.names[i], "' has the label ",
-                 batch.labels[i], ", but the model has ", classes, " classes");
-  return at::tensor(batch.labels, at::kLong);
-}
-
-at::Tensor label_loss(const at::Tensor& logits, const Batch& batch, const TrainOptions& options) {
+at::Tensor label_loss(const at::Tensor& logits, const LossInput& input, const TrainOptions& options) {
   QUENCH_CHECK(logits.dim() >= 2, "the model's first output has the shape ", logits.sizes(),
                "; logits of [batch, classes] were expected");
   const at::Tensor rows = logits.flatten(1);
-  return cross_entropy(rows, labels_of(batch, rows.size(1)), options);
+  check_labels(input.batch, rows.size(1));
+  return cross_entropy(rows, input.labels ? *input.labels : at::tensor(input.batch.labels, at::kLong), options);
 }
 
 // Position t predicts token t + 1; padding does not count.
@@ -55,7 +49,7 @@ at::Tensor predictions(const at::Tensor& logits, const Batch& batch, const Datas
 at::Tensor weighted_target_loss(const at::Tensor& logits, const LossInput& input, const TrainOptions& options) {
   if (input.weight == 0) return logits.sum() * 0;  // a mean over nothing would not be a number
   const at::Tensor loss = input.data.task() == Task::kNextToken ? token_loss(logits, input.batch, input.data, options)
-                                                                : label_loss(logits, input.batch, options);
+                                                                : label_loss(logits, input, options);
   return input.weight == 1 ? loss : loss * input.weight;
 }
 
@@ -73,6 +67,12 @@ void check_trainable(const Dataset& data, const TrainOptions& options) {
   QUENCH_CHECK(data.task() != Task::kNone || options.distill.weight == 1,
                "the training data has no labels: to learn from the float model alone, set train.distill.weight to 1");
   QUENCH_CHECK(data.size() > 0, "the training data is empty");
+}
+
+void check_labels(const Batch& batch, std::int64_t classes) {
+  for (std::size_t i = 0; i < batch.labels.size(); ++i)
+    QUENCH_CHECK(batch.labels[i] >= 0 && batch.labels[i] < classes, "'", batch.names[i], "' has the label ",
+                 batch.labels[i], ", but the model has ", classes, " classes");
 }
 
 double targets_in(const Batch& batch, const Dataset& data) {

@@ -12,8 +12,12 @@ struct LossInput {
   const Batch& batch;
   const Dataset& data;
   double weight = 1.0;  // of labels and next tokens: those of a share weigh as they do in the whole batch
+  const at::Tensor* labels = nullptr;  // of the batch, where the logits are, if they are there already
 };
 at::Tensor training_loss(const LossInput& input, const TrainOptions& options);
+
+// Throws if a label is none of the classes.
+void check_labels(const Batch& batch, std::int64_t classes);
 
 // How many labels or tokens of the batch count.
 double targets_in(const Batch& batch, const Dataset& data);

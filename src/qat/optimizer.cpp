@@ -28,12 +28,16 @@ struct Optimizer::Group {
   std::vector<std::string> names;
   Tensors parameters;
   double rate = 0.0, decay = 0.0;
+  double rate_now = 0.0;   // by the schedule
+  at::Tensor rate_on_gpu;  // the same, if the parameters are on one
   bool is_network = true;
   Tensors first, second;  // sgd: momentum; adam: mean and variance of gradients
   Tensors steps;          // adam: how many steps each has made
 
   void make_state(bool is_adam) {
     first = zeros_like(parameters);
+    if (!parameters.empty() && parameters[0].is_cuda())
+      rate_on_gpu = at::zeros({}, parameters[0].options().dtype(at::kFloat).requires_grad(false));
     if (!is_adam) return;
     second = zeros_like(parameters);
     for (const at::Tensor& parameter : parameters)
@@ -97,29 +101,49 @@ void Optimizer::clip(double norm) {
   at::_foreach_mul_(gradients, (norm / (total + 1e-6)).clamp_max(1.0));
 }
 
+void Optimizer::set_factor(double factor) {
+  for (const auto& group : groups_) {
+    group->rate_now = group->rate * factor;
+    if (group->rate_on_gpu.defined()) group->rate_on_gpu.fill_(group->rate_now);
+  }
+}
+
 void Optimizer::step(double factor) {
+  set_factor(factor);
+  step();
+}
+
+void Optimizer::step() {
   const c10::NoGradGuard no_grad;
   for (const auto& group : groups_) {
-    const Group::Active list = group->active();
-    const double rate = group->rate * factor;
-    if (list.parameters.empty()) continue;
-    if (options_.name == "sgd") {
-      // The buffers begin as zeros, so that the first step is like every other (no dampening).
-      at::_fused_sgd_(list.parameters, list.gradients, list.first, group->decay, options_.momentum, rate,
-                      /*dampening=*/0.0, options_.nesterov && options_.momentum > 0, /*maximize=*/false,
-                      /*is_first_step=*/false);
-      continue;
-    }
-    at::_foreach_add_(list.steps, 1);
-    const auto step_with = [&](const auto& fused) {
-      fused(list.parameters, list.gradients, list.first, list.second, at::TensorList(), list.steps, rate,
-            options_.beta1, options_.beta2, group->decay, options_.epsilon);
-    };
-    if (options_.name == "adamw")
-      step_with([](const auto&... in) { at::_fused_adamw_(in..., /*amsgrad=*/false, /*maximize=*/false); });
+    if (group->rate_on_gpu.defined())
+      step_group(*group, group->rate_on_gpu);
     else
-      step_with([](const auto&... in) { at::_fused_adam_(in..., /*amsgrad=*/false, /*maximize=*/false); });
+      step_group(*group, group->rate_now);
   }
+}
+
+// `rate` is a number or a tensor on the GPU.
+template <typename Rate>
+void Optimizer::step_group(const Group& group, const Rate& rate) const {
+  const Group::Active list = group.active();
+  if (list.parameters.empty()) return;
+  if (options_.name == "sgd") {
+    // The buffers begin as zeros, so that the first step is like every other (no dampening).
+    at::_fused_sgd_(list.parameters, list.gradients, list.first, group.decay, options_.momentum, rate,
+                    /*dampening=*/0.0, options_.nesterov && options_.momentum > 0, /*maximize=*/false,
+                    /*is_first_step=*/false);
+    return;
+  }
+  at::_foreach_add_(list.steps, 1);
+  const auto step_with = [&](const auto& fused) {
+    fused(list.parameters, list.gradients, list.first, list.second, at::TensorList(), list.steps, rate, options_.beta1,
+          options_.beta2, group.decay, options_.epsilon);
+  };
+  if (options_.name == "adamw")
+    step_with([](const auto&... in) { at::_fused_adamw_(in..., /*amsgrad=*/false, /*maximize=*/false); });
+  else
+    step_with([](const auto&... in) { at::_fused_adam_(in..., /*amsgrad=*/false, /*maximize=*/false); });
 }
 
 TensorMap Optimizer::state() const {

@@ -21,13 +21,18 @@ class Optimizer {
   void zero_grad();
   // Scales down the gradients of the network (not those of quantizers) if their norm is above `norm`.
   void clip(double norm);
-  void step(double factor);  // of the rates; parameters without a gradient stay
+  void set_factor(double factor);  // of the rates; on a GPU it is kept there, so that a captured step reads it
+  void step();                     // parameters without a gradient stay
+  void step(double factor);
 
   TensorMap state() const;
   void load(const TensorMap& state);
 
  private:
   struct Group;
+  template <typename Rate>
+  void step_group(const Group& group, const Rate& rate) const;
+
   OptimizerOptions options_;
   std::vector<std::unique_ptr<Group>> groups_;
 };

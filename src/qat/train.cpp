@@ -4,21 +4,18 @@
 
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <limits>
 
 #include "calibrate/fit_biases.h"
 #include "core/hash.h"
 #include "data/batch_size.h"
-#include "measure/fast_run.h"
-#include "qat/autocast.h"
 #include "qat/job_key.h"
 #include "qat/loss.h"
-#include "qat/optimizer.h"
 #include "qat/train_checkpoint.h"
-#include "qat/train_together.h"
+#include "qat/train_step.h"
 #include "qat/training_log.h"
 #include "qat/validate.h"
-#include "qat/weight_average.h"
 #include "quench/error.h"
 #include "quench/train_loop.h"
 
@@ -55,11 +52,9 @@ class Trainer : public Training {
         graph_(model, options.device),
         optimizer_(graph_.parameters(), options.optimizer),
         average_(graph_.parameters(), options.ema),
-        together_(options.processes, graph_) {
+        together_(options.processes, graph_),
+        step_({graph_, optimizer_, average_, together_}, data_.train, options_, teacher) {
     together_.check_batch(data.train, batch_);
-    if (teacher && options_.distill.weight > 0) teacher_ = std::make_unique<FastRun>(teacher->clone(), options_.device);
-    QUENCH_CHECK(teacher_ || options_.distill.weight == 0, "distill.weight is ", options_.distill.weight,
-                 ", but no float model was given to learn from");
     QUENCH_CHECK(loop_->finds_scales() || model.stage >= ModelStage::kCalibrated,
                  "the model is not calibrated, and the loop '", options_.loop, "' finds no scales: calibrate it first");
   }
@@ -102,15 +97,16 @@ class Trainer : public Training {
     const std::optional<Batch> batch = loader_->next();
     const std::int64_t items = batch ? together_.part(batch->size()).of : 0;
     if (items == 0 || (items < batch_ && state_.items_in_epoch > 0)) return false;
-    const double rate_now = rate(), loss = step(*batch);
-    state_.loss_in_epoch += loss * static_cast<double>(items);
+    last_rate_ = rate();
+    step_.run(*batch, {state_.step, all_steps(), factor()});
+    unread_items_.push_back(items);
     state_.items_in_epoch += items;
     state_.items += items;
     ++state_.step;
-    if (options_.progress && is_first()) options_.progress(state_.step, all_steps(), loss);
-    last_rate_ = rate_now;
-    if (state_.step == 1 || state_.step % options_.log_every == 0)
-      log_->step(state_.step, state_.epoch, loss, rate_now);
+    const bool is_logged = state_.step == 1 || state_.step % options_.log_every == 0;
+    if (is_logged || step_.knows_losses()) read_losses();
+    if (options_.progress && is_first()) options_.progress(state_.step, all_steps(), last_loss_);
+    if (is_logged) log_->step(state_.step, state_.epoch, last_loss_, last_rate_);
     const bool is_due = options_.checkpoint_every > 0 && state_.step % options_.checkpoint_every == 0;
     if (is_due || seconds_since(last_saved_) > kSecondsBetweenCheckpoints) save();
     stop_if_asked();
@@ -156,6 +152,7 @@ class Trainer : public Training {
   }
 
   void finish_epoch() {
+    read_losses();
     TrainEpoch one;
     one.epoch = state_.epoch;
     one.loss = state_.loss_in_epoch / static_cast<double>(std::max<std::int64_t>(state_.items_in_epoch, 1));
@@ -216,40 +213,18 @@ class Trainer : public Training {
     return options_.folder.empty() ? best_ : read_best(options_.folder, together_.processes());
   }
 
-  double step(const Batch& batch) {
-    together_.begin();
-    const at::Tensor loss = forward(batch);
-    optimizer_.zero_grad();
-    together_.backward(loss);
-    const double value = together_.finish(loss);
-    QUENCH_CHECK(std::isfinite(value), "the loss is ", value, " at step ", state_.step + 1, " of ", all_steps(),
-                 ": try a lower learning rate (lr is ", rate(), " there), or look for NaN in the data");
-    if (options_.clip_norm > 0) optimizer_.clip(options_.clip_norm);
-    optimizer_.step(factor());
-    average_.update();
-    return value;
-  }
-
-  // Its random numbers depend on seed and step alone, so that a resumed run draws the same.
-  at::Tensor forward(const Batch& batch) {
-    const auto step = static_cast<std::uint64_t>(state_.step);
-    const std::uint64_t drawn = stable_hash(concat(options_.seed, " ", step));
-    const NamedValues inputs =
-        augmented(bind_inputs(model_.graph, batch), options_.augment, drawn, together_.part(batch.size()));
-    at::Tensor taught;
-    if (teacher_) taught = teacher_->run(inputs).tensor();
-    at::Tensor logits;
-    {
-      const Autocast autocast(options_.bf16, options_.device);
-      logits = graph_.forward(inputs, /*training=*/true, together_.own_seed(drawn), step).front();
+  // On a GPU this waits for all steps so far.
+  void read_losses() {
+    for (const double loss : step_.losses()) {
+      state_.loss_in_epoch += loss * static_cast<double>(unread_items_.front());
+      unread_items_.pop_front();
+      last_loss_ = loss;
     }
-    const Dataset& data = data_.train;
-    const double weight = data.task() == Task::kNextToken ? together_.weight_of(targets_in(batch, data)) : 1.0;
-    return training_loss({logits, taught, batch, data, weight}, options_);
   }
 
   void save() {
     if (options_.folder.empty() || !is_first()) return;
+    read_losses();
     TrainState state = state_;
     state.seconds_in_epoch = state.items_in_epoch > 0 ? state_.seconds_in_epoch + seconds_since(epoch_start_) : 0.0;
     state.tensors = {{"model", graph_.state()},
@@ -274,11 +249,13 @@ class Trainer : public Training {
 
   TrainRecord finished() {
     record_.start = state_.start;
+    record_.metric = options_.metric;
     record_.epochs = state_.epochs;
     record_.best_epoch = state_.best_epoch;
     record_.steps = state_.step;
     record_.items = state_.items;
     record_.seconds = state_.seconds;
+    if (!step_.note().empty()) record_.notes.push_back(step_.note());
     return std::move(record_);
   }
 
@@ -291,20 +268,21 @@ class Trainer : public Training {
   Optimizer optimizer_;
   WeightAverage average_;
   TrainTogether together_;
-  std::unique_ptr<FastRun> teacher_;
+  TrainStep step_;
+  std::deque<std::int64_t> unread_items_;  // of steps whose losses were not read yet
   std::unique_ptr<TrainingLog> log_;
   std::unique_ptr<Loader> loader_;
   TrainState state_;
   TensorMap best_;
   TrainRecord record_;
-  double last_rate_ = 0.0;
+  double last_rate_ = 0.0, last_loss_ = 0.0;
   Clock::time_point epoch_start_ = Clock::now(), last_saved_ = Clock::now();
 };
 
 TrainRecord trained(QuantizedModel& model, const TrainData& data, const TrainOptions& options, const Graph* teacher) {
   check_train_options(options);
   check_trainable(data.train, options);
-  if (data.validation) check_validates(*data.validation);
+  if (data.validation) check_validates(model.graph, *data.validation, options);
   const std::uint64_t key = job_key(model, data, options, teacher);
   return Trainer(model, data, options, teacher).run(key);
 }

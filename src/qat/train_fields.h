@@ -52,6 +52,7 @@ void visit_train_options(Options& options, Visitor& visit) {
   visit("label_smoothing", options.label_smoothing);
   visit("clip_norm", options.clip_norm);
   visit("ema", options.ema);
+  visit("metric", options.metric);
   visit("keep_best", options.keep_best);
   visit("val_float", options.val_float);
   visit("checkpoint_every", options.checkpoint_every);

@@ -103,13 +103,13 @@ void TrainTogether::backward(const at::Tensor& loss) {
     if (one.grad().defined()) one.grad().mul_(1.0 / std::sqrt(all_.size()));
 }
 
-double TrainTogether::finish(const at::Tensor& loss) {
-  if (!all_.are_several()) return loss.item<double>();
+at::Tensor TrainTogether::finish(const at::Tensor& loss) {
+  if (!all_.are_several()) return loss.detach();
   const c10::NoGradGuard no_grad;
   at::Tensor mean = loss.detach().to(at::kDouble).reshape({1});
   average_statistics(mean);
   if (graph_.flags().observe) join_observers();
-  return mean.item<double>();
+  return mean;
 }
 
 // In one go with the loss. A mean of equal floats is that float, in double.

@@ -34,7 +34,7 @@ class TrainTogether {
   void begin();
   void backward(const at::Tensor& loss);  // gradients are what one process finds for the whole batch
   // Running statistics are averaged, scales are those that observers of the whole batch find. The mean loss.
-  double finish(const at::Tensor& loss);
+  at::Tensor finish(const at::Tensor& loss);
 
  private:
   void average_statistics(at::Tensor& loss) const;

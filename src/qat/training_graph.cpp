@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ops/batch_norm.h"
 #include "quench/error.h"
 #include "quench/op.h"
 #include "quench/pass.h"
@@ -96,10 +97,15 @@ void TrainingGraph::leave_tensors() { homes_.clear(); }
 void TrainingGraph::set_device(const std::string& device) {
   if (device == device_) return;
   device_ = device;
-  executor_.reset();
+  drop_executor();
 }
 
 const Graph& TrainingGraph::graph() const { return model_.graph; }
+
+void TrainingGraph::drop_executor() {
+  executor_.reset();
+  ++form_;
+}
 
 Executor& TrainingGraph::executor() {
   if (executor_) return *executor_;
@@ -128,9 +134,14 @@ std::vector<at::Tensor> TrainingGraph::forward(const NamedValues& inputs, bool t
   if (waiting_) {  // the first batch has given their leaders a scale
     observing_->switch_followers_on();
     waiting_ = false;
-    executor_.reset();
+    drop_executor();
   }
   return outputs;
+}
+
+void TrainingGraph::count_batches() {
+  for (const auto& node : executor().graph().nodes())  // what counts on the device was replayed
+    if (!node->frozen && counts_on_host(*node)) count_batch(*node);
 }
 
 std::vector<TrainedParameter> TrainingGraph::parameters() const {
@@ -172,7 +183,7 @@ void TrainingGraph::set_flags(QuantFlags following, QuantFlags others) {
              std::none_of(all.begin(), all.end(), [](const auto& one) { return one.observer->seen(); });
   if (waiting_) make_sharers_wait();
   flags_ = following;
-  executor_.reset();
+  drop_executor();
 }
 
 void TrainingGraph::make_sharers_wait() {
@@ -203,7 +214,7 @@ void TrainingGraph::freeze_norms() {
   held_.clear();
   run_passes(model_.graph, {"freeze_norms", "infer_shapes"});
   frozen_ = true;
-  executor_.reset();
+  drop_executor();
 }
 
 void TrainingGraph::hold_norms(bool hold) {
@@ -213,7 +224,7 @@ void TrainingGraph::hold_norms(bool hold) {
     for (const auto& node : model_.graph.nodes())
       if (node->op() == "BatchNormalization" && !node->frozen) held_.push_back(node.get());
   for (Node* norm : held_) norm->frozen = true;
-  executor_.reset();
+  drop_executor();
 }
 
 std::vector<at::Tensor> TrainingGraph::running_statistics() const {

@@ -41,6 +41,10 @@ class TrainingGraph {
   std::vector<at::Tensor> forward(const NamedValues& inputs, bool training, std::uint64_t seed = 0,
                                   std::uint64_t step = 0);
 
+  // Counts up whenever what forward executes changes: a captured step is then another.
+  std::uint64_t form() const { return form_; }
+  void count_batches();  // in the norms, for a step that was replayed instead of run
+
   std::vector<TrainedParameter> parameters() const;  // in order of name
   TensorMap state() const;                           // parameters, running statistics, constants of quantizers: shared
   void load(const TensorMap& state);                 // the same names and shapes, or it throws
@@ -69,12 +73,14 @@ class TrainingGraph {
 
  private:
   Executor& executor();
+  void drop_executor();
   void make_sharers_wait();
 
   QuantizedModel& model_;
   std::string device_;
   QuantFlags flags_;
   bool frozen_ = false;
+  std::uint64_t form_ = 0;
   bool waiting_ = false;     // quantizers that share a scale are off until it is known
   std::vector<Node*> held_;  // norms
   std::unique_ptr<Observing> observing_;

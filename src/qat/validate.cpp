@@ -20,21 +20,32 @@ Graph as_deployed(const Graph& graph, bool quantized) {
   return copy;
 }
 
+std::vector<std::string> metrics_of(const TrainOptions& options) {
+  return options.metric.empty() ? std::vector<std::string>() : std::vector<std::string>{options.metric};
+}
+
 }  // namespace
 
 double validation_score(const Graph& graph, const Dataset& data, const TrainOptions& options, bool quantized) {
   EvalOptions how;
+  how.metrics = metrics_of(options);
+  how.resamples = 0;  // an interval of every epoch costs time that nobody looks at
   how.workers = options.workers;
   how.device = options.device;
   how.optimize = true;
   how.processes = options.processes;
-  const EvalResult result = evaluate(as_deployed(graph, quantized), data, how);
-  return result.task == Task::kNextToken ? -result.perplexity() : result.top1();
+  const Graph in_float = as_deployed(graph, false);
+  how.reference = &in_float;
+  return evaluate(quantized ? as_deployed(graph, true) : in_float, data, how).metrics[0].score();
 }
 
-void check_validates(const Dataset& data) {
-  QUENCH_CHECK(data.task() != Task::kNone,
-               "the validation data has no labels: accuracy cannot be measured on it; leave it out");
+void check_validates(const Graph& graph, const Dataset& data, const TrainOptions& options) {
+  QUENCH_CHECK(data.task() != Task::kNone || !options.metric.empty(),
+               "the validation data has no labels: accuracy cannot be measured on it; leave it out, or name a metric");
+  EvalOptions how;
+  how.metrics = metrics_of(options);
+  how.reference = &graph;  // there will be one
+  check_evaluates(graph, data, how);
 }
 
 }  // namespace quench

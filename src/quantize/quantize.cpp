@@ -5,9 +5,7 @@
 #include "config/unused_keys.h"
 #include "graph/border.h"
 #include "quantize/fallen_apart.h"
-#include "quantize/method_defaults.h"
 #include "quantize/stages.h"
-#include "quantize/train_defaults.h"
 #include "quench/convert.h"
 #include "quench/distributed.h"
 #include "quench/engine.h"
@@ -70,6 +68,7 @@ class Quantizing {
     check_is_float(original_);
     run_passes(original_, cleanup_passes());
     check_training();
+    check_metrics();
     model_.graph = config_.train ? original_.clone() : original_;  // training writes into the tensors
     begin_record();
   }
@@ -111,6 +110,11 @@ class Quantizing {
     QUENCH_CHECK(!config_.calibration.skip_broken,
                  "broken items cannot be skipped in training: the order of batches would depend on them; remove them "
                  "from the data");
+  }
+
+  void check_metrics() const {
+    if (!data_.eval || !stages_.reaches("evaluate")) return;
+    check_evaluates(original_, *data_.eval, eval_options());
   }
 
   void begin_record() {
@@ -276,15 +280,21 @@ class Quantizing {
     record_.agreement = agreement(original_, model_.graph, *data, options);
   }
 
-  EvalResult evaluated(const Graph& graph, const char* what) const {
+  EvalOptions eval_options() const {
     EvalOptions options;
+    options.metrics = config_.metrics;
+    options.reference = &original_;
     options.batch = config_.calibration.batch;
     options.workers = config_.calibration.workers;
     options.skip_broken = config_.calibration.skip_broken;
     options.optimize = true;
     options.device = config_.calibration.device;
-    options.progress = progress(what);
     options.processes = options_.processes;
+    return options;
+  }
+  EvalResult evaluated(const Graph& graph, const char* what) const {
+    EvalOptions options = eval_options();
+    options.progress = progress(what);
     return evaluate(graph, *data_.eval, options);
   }
   void evaluate_both() {
@@ -354,18 +364,6 @@ void check_is_float(const Graph& graph) {
                  " is already quantized (", node->where(), "): quantize the float model it was made from. 'quench ",
                  "eval', 'run' and 'inspect' take it as is, and 'quench verify' one with QuantizeLinear and ",
                  "DequantizeLinear nodes");
-}
-
-JobConfig with_platform_defaults(JobConfig config) {
-  config = with_train_defaults(with_method_defaults(std::move(config)));
-  if (config.quant.platform.empty() || config.quant.parity || config.train) return config;
-  const Platform& platform = find_platform(config.quant.platform);
-  if (!config.equalize) config.equalize = platform.equalize;
-  if (!config.smooth) config.smooth = platform.smooth;
-  // Learned rounding makes up for the mean error itself; a correction for the nearest rounding would be in its way.
-  if (!config.bias_correction)
-    config.bias_correction = config.method.name.empty() ? platform.bias_correction : BiasCorrection::kNone;
-  return config;
 }
 
 Quantized quantize(const Graph& graph, const QuantizeData& data, const JobConfig& config,

@@ -1,6 +1,8 @@
 #include "quantize/train_defaults.h"
 
+#include "quantize/method_defaults.h"
 #include "quench/platform.h"
+#include "quench/quantize.h"
 
 namespace quench {
 namespace {
@@ -20,6 +22,7 @@ void fill_for_loop(QuantSettings& settings, const std::string& loop) {
 }  // namespace
 
 JobConfig with_train_defaults(JobConfig config) {
+  if (config.train && config.train->metric.empty() && !config.metrics.empty()) config.train->metric = config.metrics[0];
   if (!config.train || config.quant.platform.empty()) return config;
   QuantSettings &weight = config.quant.weight, &activation = config.quant.activation;
   if (!config.quant.parity && !find_platform(config.quant.platform).fixed_schemes)
@@ -31,6 +34,18 @@ JobConfig with_train_defaults(JobConfig config) {
   fill(activation.symmetric, false);
   fill(activation.is_signed, false);
   for (QuantSettings* settings : {&weight, &activation}) fill(settings->observer, std::string("mse"));
+  return config;
+}
+
+JobConfig with_platform_defaults(JobConfig config) {
+  config = with_train_defaults(with_method_defaults(std::move(config)));
+  if (config.quant.platform.empty() || config.quant.parity || config.train) return config;
+  const Platform& platform = find_platform(config.quant.platform);
+  if (!config.equalize) config.equalize = platform.equalize;
+  if (!config.smooth) config.smooth = platform.smooth;
+  // Learned rounding makes up for the mean error itself; a correction for the nearest rounding would be in its way.
+  if (!config.bias_correction)
+    config.bias_correction = config.method.name.empty() ? platform.bias_correction : BiasCorrection::kNone;
   return config;
 }
 

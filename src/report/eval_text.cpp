@@ -7,34 +7,91 @@
 
 namespace quench {
 
+namespace {
+
+// Six digits at most, without the zeros that %f pads small numbers with.
+std::string number_text(double number) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.6g", number);
+  return text.data();
+}
+
+Json json_of(const MetricResult& metric) {
+  Json object = {{"name", metric.name},
+                 {"value", metric.value},
+                 {"unit", metric.unit},
+                 {"better", metric.better == MetricBetter::kHigher ? "higher" : "lower"}};
+  if (metric.interval) object["low"] = metric.interval->low;
+  if (metric.interval) object["high"] = metric.interval->high;
+  if (metric.right) object["right"] = *metric.right;
+  for (const auto& [name, value] : metric.details) object["details"][name] = value;
+  return object;
+}
+
+// What was measured, in the keys that the task has where no metrics were asked for.
+Json measured_json(const EvalResult& result) {
+  if (result.chosen) return {{"items", result.items}};
+  if (result.task == Task::kNextToken)
+    return {{"texts", result.items}, {"tokens", result.tokens()}, {"perplexity", result.perplexity()}};
+  if (result.task == Task::kNone) return {{"images", result.items}, {"labelled", false}};
+  const MetricResult &top1 = result.metric("top1"), &top5 = result.metric("top5");
+  return {{"images", result.items},
+          {"correct", *top1.right},
+          {"correct5", *top5.right},
+          {"top1", top1.value},
+          {"top5", top5.value},
+          {"top1_low", top1.interval->low},
+          {"top1_high", top1.interval->high}};
+}
+
+}  // namespace
+
 Json json_of(const EvalResult& result) {
-  if (result.task == Task::kNextToken) {
-    return {{"texts", result.texts},
-            {"tokens", result.tokens},
-            {"perplexity", result.perplexity()},
-            {"seconds", result.seconds},
-            {"model_seconds", result.model_seconds},
-            {"batch", result.batch},
-            {"skipped", result.skipped}};
+  Json object = measured_json(result);
+  object["seconds"] = result.seconds;
+  object["model_seconds"] = result.model_seconds;
+  if (!result.chosen && result.task == Task::kClassify)
+    object["images_per_second"] = static_cast<double>(result.items) / result.seconds;
+  object["batch"] = result.batch;
+  object["skipped"] = result.skipped;
+  if (!result.metrics.empty()) object["metrics"] = Json::array();
+  for (const MetricResult& metric : result.metrics) object["metrics"].push_back(json_of(metric));
+  return object;
+}
+
+std::string value_text(double value, const std::string& unit) {
+  return unit == "%" ? decimals(100 * value, 2) + " %" : number_text(value) + (unit.empty() ? "" : " " + unit);
+}
+
+std::string metric_text(const MetricResult& metric) {
+  const auto items = static_cast<std::int64_t>(metric.items.size());
+  if (metric.right) return accuracy_text(*metric.right, items);
+  std::string text = value_text(metric.value, metric.unit) + "  (";
+  if (metric.interval) {
+    const bool share = metric.unit == "%";
+    const auto end = [&](double value) { return share ? decimals(100 * value, 2) : number_text(value); };
+    text += concat("95 % interval ", end(metric.interval->low), " to ", end(metric.interval->high), "; ");
   }
-  if (result.task == Task::kNone) {
-    return {{"images", result.images},   {"labelled", false},
-            {"seconds", result.seconds}, {"model_seconds", result.model_seconds},
-            {"batch", result.batch},     {"skipped", result.skipped}};
-  }
-  const Interval interval = wilson_interval(result.correct, result.images);
-  return {{"images", result.images},
-          {"correct", result.correct},
-          {"correct5", result.correct5},
-          {"top1", result.top1()},
-          {"top5", result.top5()},
-          {"top1_low", interval.low},
-          {"top1_high", interval.high},
-          {"seconds", result.seconds},
-          {"model_seconds", result.model_seconds},
-          {"images_per_second", static_cast<double>(result.images) / result.seconds},
-          {"batch", result.batch},
-          {"skipped", result.skipped}};
+  return text + concat(items, items == 1 ? " item)" : " items)");
+}
+
+Json json_of(const PairedDifference& paired) {
+  return {{"difference", paired.difference},
+          {"difference_low", paired.interval.low},
+          {"difference_high", paired.interval.high},
+          {"p_value", paired.p_value}};
+}
+
+std::string difference_text(const PairedDifference& paired, const std::string& unit) {
+  const auto number = [&](double value) {
+    return concat(value > 0 ? "+" : "", unit == "%" ? decimals(100 * value, 2) : number_text(value));
+  };
+  return concat(number(paired.difference),
+                unit == "%"    ? " points"
+                : unit.empty() ? ""
+                               : " " + unit,
+                " (95 % interval ", number(paired.interval.low), " to ", number(paired.interval.high),
+                "; p = ", decimals(paired.p_value, 4), ")");
 }
 
 Json json_of(const PairedTest& test) {

@@ -12,6 +12,14 @@ namespace quench {
 
 Json json_of(const EvalResult& result);
 Json json_of(const PairedTest& test);
+Json json_of(const PairedDifference& paired);
+
+// "71.20 %" of a share, "0.00123 dB" of other units
+std::string value_text(double value, const std::string& unit);
+// "93.00 %  (744 of 800; 95 % interval 91.02 to 94.57)", "0.00123  (95 % interval 0.0011 to 0.0014; 800 items)"
+std::string metric_text(const MetricResult& metric);
+// "-0.25 points (95 % interval -0.63 to +0.13; p = 0.2500)"
+std::string difference_text(const PairedDifference& paired, const std::string& unit);
 
 // "91.73 %  (9173 of 10000; 95 % interval 91.17 to 92.26)"
 std::string accuracy_text(std::int64_t correct, std::int64_t images);

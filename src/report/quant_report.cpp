@@ -33,16 +33,33 @@ std::string drop_text(const EvalResult& before, const EvalResult& after) {
 
 std::string result_text(const EvalResult& result) {
   if (result.task == Task::kNextToken)
-    return concat("perplexity ", decimals(result.perplexity(), 4), "  (", result.tokens, " tokens of ", result.texts,
+    return concat("perplexity ", decimals(result.perplexity(), 4), "  (", result.tokens(), " tokens of ", result.items,
                   " texts)");
-  return "top-1 " + accuracy_text(result.correct, result.images);
+  return "top-1 " + metric_text(result.metric("top1"));
+}
+
+// By each metric that was asked for: every form of the network, and how the quantized one differs from float.
+std::string chosen_part(const QuantizeRecord& record) {
+  const EvalResult &before = *record.float_eval, &after = *record.quantized_eval;
+  std::string text;
+  for (const MetricResult& metric : before.metrics) {
+    const std::string& name = metric.name;
+    text += concat("float       ", name, " ", metric_text(metric), "\n", "quantized   ", name, " ",
+                   metric_text(after.metric(name)), "\n");
+    if (record.integer_eval)
+      text += concat("integer     ", name, " ", metric_text(record.integer_eval->metric(name)), "\n");
+    text += concat("change      ", difference_text(compare_results(after, before, name), metric.unit), "\n");
+  }
+  return text;
 }
 
 std::string accuracy_part(const QuantizeRecord& record) {
   if (!record.float_eval || !record.quantized_eval) return "not measured: no --eval data was given\n";
   const EvalResult &before = *record.float_eval, &after = *record.quantized_eval;
   std::string text;
-  if (before.task == Task::kNone) {
+  if (before.chosen) {
+    text = chosen_part(record);
+  } else if (before.task == Task::kNone) {
     text = concat("agreement   ", agreement_text(compare_predictions(after.predictions, before.predictions)),
                   "\n            (the data has no labels)\n");
   } else {

@@ -118,7 +118,14 @@ Json json_of(const QuantizeRecord& record) {
   if (record.float_eval) object["float"] = json_of(*record.float_eval);
   if (record.quantized_eval) object["quantized"] = json_of(*record.quantized_eval);
   if (record.integer_eval) object["integer"] = json_of(*record.integer_eval);
-  if (record.float_eval && record.quantized_eval && !record.float_eval->predictions.empty()) {
+  if (record.float_eval && record.quantized_eval && record.float_eval->chosen) {
+    object["changes"] = Json::array();
+    for (const MetricResult& metric : record.float_eval->metrics) {
+      Json change = {{"name", metric.name}};
+      change.update(json_of(compare_results(*record.quantized_eval, *record.float_eval, metric.name)));
+      object["changes"].push_back(std::move(change));
+    }
+  } else if (record.float_eval && record.quantized_eval && !record.float_eval->predictions.empty()) {
     const PairedTest test = compare_predictions(record.quantized_eval->predictions, record.float_eval->predictions);
     object["agreement"] = agreement_json(test);
     if (record.float_eval->task == Task::kClassify) object["paired"] = json_of(test);

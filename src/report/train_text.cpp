@@ -2,41 +2,53 @@
 
 #include "core/decimals.h"
 #include "quench/error.h"
+#include "quench/metric.h"
+#include "report/eval_text.h"
 #include "report/table.h"
 
 namespace quench {
 namespace {
 
-// A share of right answers; a perplexity comes as a negative number.
-std::string score_text(double score) {
-  return score < 0 ? concat("perplexity ", decimals(-score, 3)) : concat(decimals(100 * score, 2), " %");
+// More is better: a perplexity, or another value of which less is better, comes as a negative number. Where no metric
+// was named it is a share of right answers or a perplexity.
+std::string score_text(double score, const std::string& metric) {
+  if (metric.empty())
+    return score < 0 ? concat("perplexity ", decimals(-score, 3)) : concat(decimals(100 * score, 2), " %");
+  const MetricEntry& entry = MetricRegistry::instance().get(parse_metric(metric).name);
+  const double value = entry.better == MetricBetter::kHigher ? score : -score;
+  return concat(metric, " ", value_text(value, entry.unit));
 }
 
-std::string score_text(const std::optional<double>& score) { return score ? score_text(*score) : "-"; }
+std::string score_text(const std::optional<double>& score, const std::string& metric) {
+  return score ? score_text(*score, metric) : "-";
+}
 
 }  // namespace
 
-std::string epoch_line(const TrainEpoch& epoch, int epochs) {
+std::string epoch_line(const TrainEpoch& epoch, int epochs, const std::string& metric) {
   std::string line = concat("epoch ", epoch.epoch, " of ", epochs, ": loss ", decimals(epoch.loss, 4));
-  if (epoch.quantized) line += concat(", validation ", score_text(*epoch.quantized));
-  if (epoch.in_float) line += concat(" (in float ", score_text(*epoch.in_float), ")");
+  if (epoch.quantized) line += concat(", validation ", score_text(*epoch.quantized, metric));
+  if (epoch.in_float) line += concat(" (in float ", score_text(*epoch.in_float, metric), ")");
   return line + concat(", ", decimals(epoch.seconds, 1), " s");
 }
 
-std::string start_line(double score) { return concat("before training: validation ", score_text(score)); }
+std::string start_line(double score, const std::string& metric) {
+  return concat("before training: validation ", score_text(score, metric));
+}
 
 std::string epochs_table(const TrainRecord& record) {
   std::vector<std::vector<std::string>> rows;
   if (record.start)
-    rows.push_back({record.best_epoch == 0 ? "start *" : "start", "-", score_text(record.start), "-", "-", "-"});
+    rows.push_back(
+        {record.best_epoch == 0 ? "start *" : "start", "-", score_text(record.start, record.metric), "-", "-", "-"});
   for (const TrainEpoch& one : record.epochs)
     rows.push_back({concat(one.epoch, one.epoch == record.best_epoch ? " *" : ""), decimals(one.loss, 4),
-                    score_text(one.quantized), score_text(one.in_float), decimals(one.rate, 6),
-                    decimals(one.seconds, 1)});
+                    score_text(one.quantized, record.metric), score_text(one.in_float, record.metric),
+                    decimals(one.rate, 6), decimals(one.seconds, 1)});
   return table_text({{"epoch", 8},
                      {"loss", 10, true},
-                     {"quantized", 12, true},
-                     {"float", 12, true},
+                     {"quantized", 24, true},
+                     {"float", 24, true},
                      {"rate", 12, true},
                      {"seconds", 10, true}},
                     rows) +
@@ -48,10 +60,10 @@ std::string training_summary(const TrainRecord& record) {
                             decimals(record.seconds, 1), " s; kept ",
                             record.best_epoch > 0 ? concat("epoch ", record.best_epoch) : "what training started from");
   if (record.best_epoch == 0 && record.start)
-    text += concat(" (validation ", score_text(*record.start), "): no epoch was better");
+    text += concat(" (validation ", score_text(*record.start, record.metric), "): no epoch was better");
   for (const TrainEpoch& one : record.epochs)
     if (one.epoch == record.best_epoch && one.quantized)
-      text += concat(" (validation ", score_text(*one.quantized), ")");
+      text += concat(" (validation ", score_text(*one.quantized, record.metric), ")");
   if (record.resumed_from > 0) text += concat("; resumed at step ", record.resumed_from);
   return text + "\n";
 }
@@ -68,6 +80,7 @@ Json json_of(const TrainRecord& record) {
                {"best_epoch", record.best_epoch}, {"resumed_from", record.resumed_from},
                {"seconds", record.seconds},       {"epochs", std::move(epochs)}};
   if (record.start) json["validation_at_start"] = *record.start;
+  if (!record.metric.empty()) json["metric"] = record.metric;
   return json;
 }
 

@@ -66,7 +66,7 @@ TEST(Usage, RefusesValuesOutOfRange) {
   EXPECT_EQ(error_of({"run", "m", "--random", "--device", "tpu"}), "unknown device 'tpu'; known: cpu, cuda, cuda:N\n");
   EXPECT_EQ(error_of({"list", "pases"}),
             "unknown list 'pases'; did you mean 'passes'?; known: ops, passes, observers, fake-quantizers, platforms, "
-            "methods, loops, exporters, runtimes, data, zoo\n");
+            "methods, loops, exporters, runtimes, data, targets, metrics, zoo, keys, options\n");
 }
 
 // The model does not exist: the output was checked before anything was read.

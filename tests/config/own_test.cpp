@@ -15,6 +15,7 @@ platform_options: {fuse_residual_add: true}
 data:
   calib: "cifar10:data_batch_1.bin?limit=1024&norm=cifar10"
   eval: {kind: images, path: val, mean: [0.5, 0.25, 1], std: 0.5}
+metrics: [top5, "mse:output=logits,to=float", {name: map, iou: [0.5, 0.75], normalized: 1}]
 defaults:
   weight: {bits: 8, observer: min_max, granularity: channel, axis: 0, narrow: true, signed: true, symmetric: true}
   activation: {bits: 8, observer: mse, observer_options: {p: 2.4, on: batch}, fake_quant: dsq, fake_quant_options: {alpha: 0.3}}
@@ -49,6 +50,8 @@ TEST(OwnSchema, ReadsTheJob) {
   EXPECT_EQ(job_of("input_shape: [1, 3, 8, 8]").input_shapes, std::vector<std::string>{"1,3,8,8"});
   EXPECT_EQ(job.data.calib, parse_spec("cifar10:data_batch_1.bin?limit=1024&norm=cifar10"));
   EXPECT_EQ(job.data.eval, parse_spec("images:val?mean=0.5,0.25,1&std=0.5"));
+  EXPECT_EQ(job.metrics,
+            (std::vector<std::string>{"top5", "mse:output=logits,to=float", "map:iou=0.5,0.75,normalized=1"}));
   EXPECT_EQ(job.calibration.batch, 16);
   EXPECT_EQ(job.calibration.batches, 8);
   EXPECT_EQ(job.calibration_samples, 100);
@@ -178,6 +181,15 @@ TEST(OwnSchema, ASchemeWithoutAnAxisLeavesItToTheOperator) {
   EXPECT_FALSE(axis("int8 symmetric tensor").has_value());
   EXPECT_EQ(axis("int8 symmetric channel:0"), 0);
   EXPECT_EQ(axis("int4 symmetric group:1:32"), 1);
+}
+
+TEST(OwnSchema, RefusesMetricsThatDoNotExist) {
+  EXPECT_CONTAINS(refused("metrics: [top6]"), "unknown metric 'top6'; did you mean");
+  EXPECT_CONTAINS(refused("metrics: [top6]"), "at line 1 of job.yaml");
+  EXPECT_CONTAINS(refused("metrics: [{name: topk, n: 3}]"), "unknown option of metric 'topk' 'n'");
+  EXPECT_CONTAINS(refused("metrics: [{k: 3}]"), "is missing ('quench list metrics')");
+  EXPECT_CONTAINS(refused("metrics: top5"), "'metrics' must be a list of metrics, such as [top5, mse:output=logits]");
+  EXPECT_CONTAINS(refused("metrics: [[top5]]"), "'metrics' must hold specs such as mse:output=logits");
 }
 
 }  // namespace

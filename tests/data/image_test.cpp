@@ -136,5 +136,24 @@ TEST(CenterCrop, EqualsTorchvision) {
   EXPECT_EQ(center_crop(picture(), 37, 53).bytes, picture().bytes);
 }
 
+// A mask's numbers: the places in the palette, and 1 for a bit, where a picture has colours and 255.
+TEST(DecodePngIds, KeepsTheNumbersOfTheFile) {
+  const Image ids = decode_png_ids(bytes_of("palette.png")), colours = decode_png(bytes_of("palette.png"));
+  ASSERT_EQ(ids.channels, 1);
+  ASSERT_EQ(colours.channels, 3);
+  std::map<std::uint8_t, std::vector<std::uint8_t>> colour_of;
+  for (std::size_t i = 0; i < ids.bytes.size(); ++i) {
+    const std::vector<std::uint8_t> colour(colours.bytes.begin() + static_cast<std::ptrdiff_t>(3 * i),
+                                           colours.bytes.begin() + static_cast<std::ptrdiff_t>(3 * i + 3));
+    EXPECT_EQ(colour_of.emplace(ids.bytes[i], colour).first->second, colour) << i;
+  }
+  EXPECT_GT(colour_of.size(), 10U);
+  const Image bits = decode_png_ids(bytes_of("bits.png")), widened = decode_png(bytes_of("bits.png"));
+  for (std::size_t i = 0; i < bits.bytes.size(); ++i) EXPECT_EQ(bits.bytes[i] * 255, widened.bytes[i]);
+  EXPECT_EQ(decode_png_ids(bytes_of("grey.png")).bytes, decode_png(bytes_of("grey.png")).bytes);
+  for (const char* name : {"rgb.png", "grey16.png", "grey_alpha.png"})
+    EXPECT_ERROR(decode_png_ids(bytes_of(name)), "a mask must have one number of 8 bits or fewer per pixel");
+}
+
 }  // namespace
 }  // namespace quench

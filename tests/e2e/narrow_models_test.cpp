@@ -65,7 +65,7 @@ std::int64_t right_when_corrected(const Job& job) {
   BiasCorrectionOptions options;
   options.kind = BiasCorrection::kFast;
   EXPECT_FALSE(correct_biases(model, *images(0, 32), options).layers.empty());
-  return evaluate(model.graph, *images(200, 100), {}).correct;
+  return evaluate(model.graph, *images(200, 100), {}).metric("top1").right.value();
 }
 
 // Weights that were rounded to 16 bits move codes by one here and there: about as many images are right as of the twin.

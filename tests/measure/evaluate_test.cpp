@@ -67,9 +67,9 @@ TEST(Evaluate, CountsTop1AndTop5) {
   // Right, right, second, fifth, none, right, right.
   const Rows data(seven_rows(), {0, 1, 3, 1, 3, 5, 0});
   const EvalResult result = evaluate(identity(Dim::symbol("N"), 6), data);
-  EXPECT_EQ(result.images, 7);
-  EXPECT_EQ(result.correct, 4);
-  EXPECT_EQ(result.correct5, 6);
+  EXPECT_EQ(result.items, 7);
+  EXPECT_EQ(result.metric("top1").right, 4);
+  EXPECT_EQ(result.metric("top5").right, 6);
   EXPECT_DOUBLE_EQ(result.top1(), 4.0 / 7);
   EXPECT_EQ(result.batch, 32);
   ASSERT_EQ(result.predictions.size(), 7U);
@@ -98,8 +98,8 @@ TEST(Evaluate, FillsUpTheLastBatchOfAModelWithAFixedOne) {
   const Rows data(seven_rows(), {0, 1, 3, 1, 3, 5, 0});
   const EvalResult result = evaluate(identity(4, 6), data);
   EXPECT_EQ(result.batch, 4);
-  EXPECT_EQ(result.images, 7);
-  EXPECT_EQ(result.correct, 4);
+  EXPECT_EQ(result.items, 7);
+  EXPECT_EQ(result.metric("top1").right, 4);
 }
 
 TEST(Evaluate, ScoresOnlyTheRealTokensOfATexts) {
@@ -114,9 +114,8 @@ TEST(Evaluate, ScoresOnlyTheRealTokensOfATexts) {
                   Task::kNextToken);
   const EvalResult result = evaluate(graph, data);
   const double wrong = std::log(3 + std::exp(2.0)), right = wrong - 2;
-  EXPECT_EQ(result.texts, 3);
-  EXPECT_EQ(result.tokens, 5);  // 2 + 3 + 0
-  EXPECT_NEAR(result.log_loss, 4 * right + wrong, 1e-5);
+  EXPECT_EQ(result.items, 3);
+  EXPECT_EQ(result.tokens(), 5);  // 2 + 3 + 0
   EXPECT_NEAR(result.perplexity(), std::exp((4 * right + wrong) / 5), 1e-5);
 }
 
@@ -125,7 +124,7 @@ TEST(Evaluate, NamesBrokenItemsAndLeavesThemOutWhenAsked) {
   EvalOptions options;
   options.skip_broken = true;
   const EvalResult result = evaluate(identity(Dim::symbol("N"), 6), data, options);
-  EXPECT_EQ(result.images, 6);
+  EXPECT_EQ(result.items, 6);
   ASSERT_EQ(result.skipped.size(), 1U);
   EXPECT_NE(result.skipped[0].find("item 2 is broken"), std::string::npos) << result.skipped[0];
   EXPECT_NE(message_of(identity(Dim::symbol("N"), 6), data).find("item 2 is broken"), std::string::npos);
@@ -134,13 +133,13 @@ TEST(Evaluate, NamesBrokenItemsAndLeavesThemOutWhenAsked) {
 // Issue 14: tied logits were broken in no fixed order, and data without labels was refused.
 TEST(Evaluate, TiesGoToTheLowestClassAndPredictionsNeedNoLabels) {
   const EvalResult tied = evaluate(identity(Dim::symbol("N"), 6), Rows(at::ones({3, 6}), {0, 1, 5}));
-  EXPECT_EQ(tied.correct, 1);
-  EXPECT_EQ(tied.correct5, 2);
+  EXPECT_EQ(tied.metric("top1").right, 1);
+  EXPECT_EQ(tied.metric("top5").right, 2);
   EXPECT_EQ(tied.predictions[2].first, 0);
   EXPECT_EQ(tied.predictions[2].second, 1);
   const EvalResult plain =
       evaluate(identity(Dim::symbol("N"), 6), Rows(seven_rows(), {-1, -1, -1, -1, -1, -1, -1}, Task::kNone));
-  EXPECT_EQ(plain.images, 7);
+  EXPECT_EQ(plain.items, 7);
   EXPECT_EQ(plain.predictions[3].first, 3);
   EXPECT_EQ(compare_predictions(plain.predictions, plain.predictions).changed, 0);
 }

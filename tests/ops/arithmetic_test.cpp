@@ -40,7 +40,7 @@ TEST(Arithmetic, ModTakesTheDivisorsSignAndFmodTheDividends) {
   const at::Tensor a = typed({-4, 7, 5}, at::kInt), b = typed({3, -3, 8}, at::kInt);
   EXPECT_TRUE(at::equal(run_one("Mod", {a, b}), typed({2, -2, 5}, at::kInt)));
   EXPECT_TRUE(at::equal(run_one("Mod", {a, b}, {{"fmod", std::int64_t{1}}}), typed({-1, 1, 5}, at::kInt)));
-  EXPECT_EQ(message_of([] { run_one("Mod", {floats({1}), floats({2})}); }),
+  EXPECT_EQ(reason_of([] { run_one("Mod", {floats({1}), floats({2})}); }),
             "Mod of floating-point tensors needs fmod=1");
 }
 

@@ -45,7 +45,7 @@ TEST(Cast, E8M0RoundsTheExponentByItsMode) {
   EXPECT_EQ(by("up"), (std::vector<float>{1, 2, 2, 4}));
   EXPECT_EQ(by("down"), (std::vector<float>{1, 1, 1, 2}));
   EXPECT_EQ(by("nearest"), (std::vector<float>{1, 1, 2, 4}));
-  EXPECT_EQ(message_of([&] { by("sideways"); }), "round_mode must be up, down or nearest, not 'sideways'");
+  EXPECT_EQ(reason_of([&] { by("sideways"); }), "round_mode must be up, down or nearest, not 'sideways'");
 }
 
 TEST(Cast, NarrowIntegersKeepTheLowBits) {
@@ -81,7 +81,7 @@ TEST(Cast, EveryTypeConvertsToEveryOther) {
 TEST(Cast, BitCastKeepsTheBits) {
   const Attrs attrs = {{"to", static_cast<std::int64_t>(DType::kInt32)}};
   EXPECT_TRUE(at::equal(run_one("BitCast", {floats({1.0F})}, attrs), at::tensor({0x3F800000})));
-  EXPECT_EQ(message_of([&] { run_one("BitCast", {at::ones({1}, at::kDouble)}, attrs); }),
+  EXPECT_EQ(reason_of([&] { run_one("BitCast", {at::ones({1}, at::kDouble)}, attrs); }),
             "cannot reinterpret double as int32: an element must have as many bits");
 }
 

@@ -31,7 +31,7 @@ TEST(Create, RangeOfTheWholeOfInt64DoesNotOverflow) {
   check(kLeast, kMost, kMost, longs({kLeast, -1, kMost - 1}));
   check(kMost, kLeast, kLeast, longs({kMost, -1}));
   check(kMost, kLeast, kMost, longs({}));
-  EXPECT_EQ(message_of([&] { run_one("Range", {number(kLeast), number(kMost), number(1)}); }),
+  EXPECT_EQ(reason_of([&] { run_one("Range", {number(kLeast), number(kMost), number(1)}); }),
             "from -9223372036854775808 to 9223372036854775807 by 1 are too many numbers");
 }
 
@@ -94,24 +94,24 @@ TEST(Sequence, InsertsErasesAndJoins) {
   EXPECT_EQ(shorter.elements().size(), 2U);
   EXPECT_TRUE(
       at::equal(run_one("ConcatFromSequence", {shorter}, {{"axis", std::int64_t{0}}}), at::tensor({3.0F, 1.0F})));
-  EXPECT_EQ(message_of([&] { run_op("SequenceAt", {sequence, ints({2})}); }),
+  EXPECT_EQ(reason_of([&] { run_op("SequenceAt", {sequence, ints({2})}); }),
             "position 2 is out of range for a sequence of 2");
 }
 
 TEST(Operators, ANumberThatIsNoneIsAnErrorOfTheModel) {
   const RtValue none = ints({}), sequence = run_op("SequenceConstruct", {floats({1})})[0];
   const std::string message = "input 1 must have one element, it has 0";
-  EXPECT_EQ(message_of([&] { run_op("SequenceAt", {sequence, none}); }), message);
-  EXPECT_EQ(message_of([&] { run_op("Trilu", {floats({1}, {1, 1}), none}); }), message);
-  EXPECT_EQ(message_of([&] { run_op("DFT", {floats({1, 2}, {1, 2, 1}), none}); }), message);
+  EXPECT_EQ(reason_of([&] { run_op("SequenceAt", {sequence, none}); }), message);
+  EXPECT_EQ(reason_of([&] { run_op("Trilu", {floats({1}, {1, 1}), none}); }), message);
+  EXPECT_EQ(reason_of([&] { run_op("DFT", {floats({1, 2}, {1, 2, 1}), none}); }), message);
   EXPECT_EQ(
-      message_of([&] { run_op("NonMaxSuppression", {floats({0, 0, 1, 1}, {1, 1, 4}), floats({1}, {1, 1, 1}), none}); }),
+      reason_of([&] { run_op("NonMaxSuppression", {floats({0, 0, 1, 1}, {1, 1, 4}), floats({1}, {1, 1, 1}), none}); }),
       "input 2 must have one element, it has 0");
 }
 
 TEST(Operators, ANodeThatLacksAnInputIsAnErrorNotACrash) {
-  EXPECT_EQ(message_of([] { run_one("Gather", {floats({1})}); }), "expected a tensor, found nothing");
-  EXPECT_EQ(message_of([] { run_one("Add", {floats({1})}); }), "expected a tensor, found nothing");
+  EXPECT_EQ(reason_of([] { run_one("Gather", {floats({1})}); }), "expected a tensor, found nothing");
+  EXPECT_EQ(reason_of([] { run_one("Add", {floats({1})}); }), "expected a tensor, found nothing");
 }
 
 }  // namespace

@@ -10,8 +10,8 @@ TEST(Gather, CountsNegativeIndicesFromTheEnd) {
   EXPECT_TRUE(at::equal(run_one("Gather", {x, ints({-1, 0})}), x.index_select(0, ints({2, 0}).tensor())));
   EXPECT_EQ(run_one("Gather", {x, RtValue(at::zeros({2, 5}, at::kInt))}, {{"axis", std::int64_t{1}}}).sizes(),
             at::IntArrayRef({3, 2, 5}));
-  EXPECT_EQ(message_of([&] { run_one("Gather", {x, ints({3})}); }), "index 3 is out of range for a dim of size 3");
-  EXPECT_EQ(message_of([&] { run_one("Gather", {x, ints({-4})}); }), "index -4 is out of range for a dim of size 3");
+  EXPECT_EQ(reason_of([&] { run_one("Gather", {x, ints({3})}); }), "index 3 is out of range for a dim of size 3");
+  EXPECT_EQ(reason_of([&] { run_one("Gather", {x, ints({-4})}); }), "index -4 is out of range for a dim of size 3");
 }
 
 TEST(Gather, MovesEveryElementType) {
@@ -40,7 +40,7 @@ TEST(Scatter, CombinesByEachReduction) {
   EXPECT_TRUE(at::equal(by("mul"), at::tensor({1.0F, 400.0F, 1.5F})));
   EXPECT_TRUE(at::equal(by("max"), at::tensor({1.0F, 20.0F, 3.0F})));
   EXPECT_TRUE(at::equal(by("min"), at::tensor({1.0F, 2.0F, 0.5F})));
-  EXPECT_EQ(message_of([&] { by("mean"); }), "reduction must be none, add, mul, max or min, not 'mean'");
+  EXPECT_EQ(reason_of([&] { by("mean"); }), "reduction must be none, add, mul, max or min, not 'mean'");
 }
 
 TEST(Scatter, ScatterNdAddsSlicesWithGradients) {

@@ -49,7 +49,7 @@ TEST(TopK, EqualElementsComeInOrder) {
   const auto result = run_op("TopK", {floats({3, 1, 3, 2, 3}), ints({3})}, {}, 2);
   EXPECT_TRUE(at::equal(result[0].tensor(), at::tensor({3.0F, 3.0F, 3.0F})));
   EXPECT_TRUE(at::equal(result[1].tensor(), at::tensor(std::vector<std::int64_t>{0, 2, 4}, at::kLong)));
-  EXPECT_EQ(message_of([] { run_op("TopK", {floats({1}), ints({2})}, {}, 2); }), "K is 2, but axis 0 has 1 elements");
+  EXPECT_EQ(reason_of([] { run_op("TopK", {floats({1}), ints({2})}, {}, 2); }), "K is 2, but axis 0 has 1 elements");
 }
 
 }  // namespace

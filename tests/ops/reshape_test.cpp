@@ -22,7 +22,7 @@ TEST(Reshape, ZeroCopiesAndMinusOneInfers) {
   EXPECT_EQ(run_one("Reshape", {x, ints({0, -1})}).sizes(), at::IntArrayRef({2, 12}));
   EXPECT_EQ(run_one("Reshape", {at::zeros({0, 3, 4}), ints({3, 4, 0})}, {{"allowzero", std::int64_t{1}}}).sizes(),
             at::IntArrayRef({3, 4, 0}));
-  EXPECT_EQ(message_of([&] { run_one("Reshape", {floats({1}), ints({1, 0})}); }),
+  EXPECT_EQ(reason_of([&] { run_one("Reshape", {floats({1}), ints({1, 0})}); }),
             "dim 1 of the new shape is 0 (copy the input's), but the input has only 1 dims");
 }
 
@@ -55,7 +55,7 @@ TEST(Reshape, FollowsAShapeThatWasTakenApartAndJoinedAgain) {
 }
 
 TEST(Reshape, SqueezeRefusesADimThatIsNotOne) {
-  EXPECT_EQ(message_of([] { run_one("Squeeze", {at::zeros({2, 3}), ints({1})}); }),
+  EXPECT_EQ(reason_of([] { run_one("Squeeze", {at::zeros({2, 3}), ints({1})}); }),
             "cannot squeeze axis 1: its size is 3, not 1");
 }
 
@@ -93,7 +93,7 @@ TEST(Pad, ReflectsRepeatsAndWraps) {
   EXPECT_TRUE(at::equal(by("edge"), at::tensor({1.0F, 1.0F, 1.0F, 2.0F, 3.0F, 3.0F, 3.0F})));
   EXPECT_TRUE(at::equal(by("wrap"), at::tensor({2.0F, 3.0F, 1.0F, 2.0F, 3.0F, 1.0F, 2.0F})));
   EXPECT_TRUE(at::equal(run_one("Pad", {x, ints({1, -1}), floats({9})}), at::tensor({9.0F, 1.0F, 2.0F})));
-  EXPECT_EQ(message_of([&] { by("mirror"); }), "mode must be constant, reflect, edge or wrap, not 'mirror'");
+  EXPECT_EQ(reason_of([&] { by("mirror"); }), "mode must be constant, reflect, edge or wrap, not 'mirror'");
 }
 
 }  // namespace

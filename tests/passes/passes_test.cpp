@@ -105,7 +105,7 @@ TEST(EliminateDead, RemovesChainsAndConstantsThatNothingUses) {
   EXPECT_TRUE(graph.constants().empty());
 }
 
-TEST(FuseCpuKernels, FusesResidualAndActivation) {
+TEST(FuseConvKernels, FusesResidualAndActivation) {
   at::manual_seed(2);
   Graph graph;
   Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {Dim::symbol("N"), 4, 8, 8}));
@@ -120,14 +120,14 @@ TEST(FuseCpuKernels, FusesResidualAndActivation) {
   Node& c2 = graph.add("Conv", "c2", {&clip.output(), &w2});
   Node& add = graph.add("Add", "add", {&x, &c2.output()});
   graph.add_output(graph.add("Relu", "y", {&add.output()}).output());
-  EXPECT_EQ(run_pass(graph, "fuse_cpu_kernels", at::randn({3, 4, 8, 8}), 1e-5), 2);
+  EXPECT_EQ(run_pass(graph, "fuse_conv_kernels", at::randn({3, 4, 8, 8}), 1e-5), 2);
   EXPECT_EQ(ops_of(graph), (Ops{"quench.FusedConv", "quench.FusedConv"}));
   EXPECT_EQ(graph.outputs()[0]->name(), "y");
   EXPECT_EQ(graph.find_node("c2.fused")->inputs().size(), 4U);
 }
 
 // a = Conv(x), r = Relu(Conv(x)), y = a + r: fusing the second chain replaces what the first one adds.
-TEST(FuseCpuKernels, SurvivesAResidualThatIsFusedItself) {
+TEST(FuseConvKernels, SurvivesAResidualThatIsFusedItself) {
   at::manual_seed(3);
   Graph graph;
   Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {Dim::symbol("N"), 4, 6, 6}));
@@ -135,16 +135,16 @@ TEST(FuseCpuKernels, SurvivesAResidualThatIsFusedItself) {
   Node& b = graph.add("Conv", "b", {&x, &graph.add_constant("wb", at::randn({4, 4, 1, 1}))});
   Node& r = graph.add("Relu", "r", {&b.output()});
   graph.add_output(graph.add("Add", "y", {&a.output(), &r.output()}).output());
-  EXPECT_EQ(run_pass(graph, "fuse_cpu_kernels", at::randn({2, 4, 6, 6}), 1e-5), 2);
+  EXPECT_EQ(run_pass(graph, "fuse_conv_kernels", at::randn({2, 4, 6, 6}), 1e-5), 2);
   EXPECT_EQ(ops_of(graph), (Ops{"quench.FusedConv", "quench.FusedConv"}));
 }
 
-TEST(FuseCpuKernels, LeavesAWeightThatIsNotFiniteAlone) {
+TEST(FuseConvKernels, LeavesAWeightThatIsNotFiniteAlone) {
   Graph graph;
   Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {1, 4, 6, 6}));
   Node& conv = graph.add("Conv", "conv", {&x, &graph.add_constant("w", at::full({4, 4, 1, 1}, NAN))});
   graph.add_output(graph.add("Relu", "y", {&conv.output()}).output());
-  EXPECT_EQ(run_passes(graph, {"infer_shapes", "fuse_cpu_kernels"})[1].changes, 0);
+  EXPECT_EQ(run_passes(graph, {"infer_shapes", "fuse_conv_kernels"})[1].changes, 0);
 }
 
 TEST(FoldConstants, DoesNotMakeWhatIsMuchLargerThanWhatItReads) {

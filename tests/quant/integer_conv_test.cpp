@@ -105,7 +105,7 @@ TEST(IntegerConv, NamesTheBoundWhenAnAccumulatorOverflows) {
   const QType x = type_of("uint16 symmetric tensor", 0.02F), w = type_of("int8 tensor", 0.01F);
   const at::Tensor xq = store_codes(at::full({1, 300, 2, 2}, 65535, at::kLong), x.scheme);
   const at::Tensor wq = at::full({1, 300, 1, 1}, 127, at::kChar);
-  EXPECT_EQ(message_of([&] { integer_conv({xq, x}, {wq, w}, {}, {}, 1, {w, {}, {}}); }),
+  EXPECT_EQ(reason_of([&] { integer_conv({xq, x}, {wq, w}, {}, {}, 1, {w, {}, {}}); }),
             "an accumulator reaches 2496883500 and overflows int32; the bound for 300 products of these codes is "
             "2516544000");
 }
@@ -114,9 +114,9 @@ TEST(IntegerConv, SaysWhatIsWrong) {
   const QType x = type_of("uint8 affine tensor", 0.02F, 9), w = type_of("int8 tensor", 0.01F);
   const at::Tensor xq = at::zeros({1, 4, 4, 4}, at::kByte), wq = at::zeros({2, 4, 1, 1}, at::kChar);
   const auto conv = [&](const QTensor& a, const QTensor& b, const at::Tensor& bias, std::int64_t groups) {
-    return message_of([&] { integer_conv(a, b, bias, {}, groups, {x, {}, {}}); });
+    return reason_of([&] { integer_conv(a, b, bias, {}, groups, {x, {}, {}}); });
   };
-  EXPECT_EQ(conv({xq, x}, {wq, w}, {}, 1), "");
+  EXPECT_EQ(conv({xq, x}, {wq, w}, {}, 1), "(no error)");
   EXPECT_EQ(conv({xq, x}, {wq, w}, {}, 2), "Conv of 4 channels in 2 groups with weights for 4 a group");
   EXPECT_EQ(conv({xq, x}, {wq, w}, at::zeros({2}), 1),
             "the bias must be int32 with an entry for each of 2 output channels");

@@ -17,4 +17,14 @@ inline std::string message_of(const std::function<void()>& action) {
   return "(no error)";
 }
 
+// The same without where it happened.
+inline std::string reason_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return "(no error)";
+}
+
 }  // namespace quench

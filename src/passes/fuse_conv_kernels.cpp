@@ -1,8 +1,8 @@
-// fuse_cpu_kernels: Conv [-> Add of an equal shape] [-> Relu | Clip | LeakyRelu | HardSwish] becomes one
+// fuse_conv_kernels: Conv [-> Add of an equal shape] [-> Relu | Clip | LeakyRelu | HardSwish] becomes one
 // quench.FusedConv.
 //   before: conv -> add(other) -> relu -> users     after: fused(conv's inputs, other) -> users
 // Applies to 2-D float convolutions with constant weights and symmetric pads, where nothing else reads the
-// values between. The result runs on the CPU, without gradients.
+// values between. The result runs without gradients.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ bool is_fusable_conv(const Node& node) {
   if (node.op() != "Conv" || !node.input(1) || !node.input(1)->is_constant()) return false;
   if (node.input(2) && !node.input(2)->is_constant()) return false;
   const at::Tensor& weight = node.input(1)->tensor();
-  if (weight.dim() != 4 || weight.scalar_type() != at::kFloat || !weight.is_cpu()) return false;
+  if (weight.dim() != 4 || weight.scalar_type() != at::kFloat) return false;
   // The fused activations turn NaN into a number: a broken weight would go unnoticed.
   if (!weight.isfinite().all().item<bool>()) return false;
   const std::vector<std::int64_t> pads = node.get_ints("pads", {0, 0, 0, 0});
@@ -109,7 +109,7 @@ void fuse(Graph& graph, const Chain& chain) {
   fused.output().set_type(type);
 }
 
-int fuse_cpu_kernels(Graph& graph) {
+int fuse_conv_kernels(Graph& graph) {
   std::vector<Chain> chains;
   std::unordered_set<const Node*> taken;  // an Add of two convolutions belongs to the later one
   std::vector<Node*> nodes;
@@ -129,6 +129,6 @@ int fuse_cpu_kernels(Graph& graph) {
 
 }  // namespace
 
-QUENCH_REGISTER_PASS("fuse_cpu_kernels", fuse_cpu_kernels, "Conv, Add and activation as one CPU kernel: for running")
+QUENCH_REGISTER_PASS("fuse_conv_kernels", fuse_conv_kernels, "Conv, Add and activation as one kernel: for running")
 
 }  // namespace quench

@@ -1,0 +1,114 @@
+// Metrics by name, their options, and what they share.
+#include "quench/metric.h"
+
+#include <ATen/ATen.h>
+
+#include <charconv>
+#include <limits>
+
+#include "quench/error.h"
+
+namespace quench {
+namespace {
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (std::size_t at = text.find(separator); at != std::string::npos; at = text.find(separator, begin)) {
+    parts.push_back(text.substr(begin, at - begin));
+    begin = at + 1;
+  }
+  parts.push_back(text.substr(begin));
+  return parts;
+}
+
+std::optional<double> number_in(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// A number where the metric declares one. What it does not know stays a word, and is refused with the others.
+OptionValue value_for(const MetricEntry& entry, const std::string& owner, const std::string& key,
+                      const std::string& text) {
+  for (const OptionInfo& info : entry.options) {
+    if (info.name != key || !std::holds_alternative<double>(info.fallback)) continue;
+    const std::optional<double> number = number_in(text);
+    QUENCH_CHECK(number, "option '", key, "' of ", owner, " must be a number, not '", text, "'");
+    return *number;
+  }
+  return text;
+}
+
+// "boxes=dets,iou=0.5,0.75": a part without '=' goes on with the value before it.
+std::vector<std::pair<std::string, std::string>> pairs_of(const std::string& text, const std::string& owner) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const std::string& part : split(text, ',')) {
+    const std::size_t equals = part.find('=');
+    const bool goes_on = equals == std::string::npos && !pairs.empty();
+    QUENCH_CHECK(goes_on || (equals != std::string::npos && equals > 0), "option '", part, "' of ", owner,
+                 " is not of the form key=value");
+    if (goes_on)
+      pairs.back().second += "," + part;
+    else
+      pairs.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+  }
+  return pairs;
+}
+
+}  // namespace
+
+MetricSpec parse_metric(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  MetricSpec spec{text.substr(0, colon), {}};
+  const MetricEntry& entry = MetricRegistry::instance().get(spec.name);
+  const std::string owner = concat("metric '", spec.name, "'");
+  if (colon != std::string::npos)
+    for (const auto& [key, value] : pairs_of(text.substr(colon + 1), owner)) {
+      QUENCH_CHECK(!spec.options.has(key), "option '", key, "' of ", owner, " is given twice");
+      spec.options.set(key, value_for(entry, owner, key, value));
+    }
+  spec.options = spec.options.checked(entry.options, owner);
+  return spec;
+}
+
+std::unique_ptr<Metric> make_metric(const MetricSpec& spec) {
+  const MetricEntry& entry = MetricRegistry::instance().get(spec.name);
+  return with_context([&] { return concat("in the metric '", spec.name, "'"); },
+                      [&] { return entry.make(spec.options); });
+}
+
+Metric::ValueOf RatioMetric::combine(const std::vector<ItemStatistic>& items) const {
+  return [this, &items](const std::vector<int>& times) {
+    double above = 0.0, below = 0.0;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      above += times[i] * items[i][0];
+      below += times[i] * items[i][1];
+    }
+    return below == 0 ? std::numeric_limits<double>::quiet_NaN() : finish(above / below);
+  };
+}
+
+const at::Tensor& target_of(const MetricItem& item, const std::string& name) {
+  std::string names;
+  for (const auto& [key, value] : item.targets) names += (names.empty() ? "'" : ", '") + key + "'";
+  QUENCH_CHECK(!item.targets.empty(), "item '", item.name, "' has no targets");
+  QUENCH_CHECK(!name.empty() || item.targets.size() == 1, "item '", item.name, "' has several targets (", names,
+               "): choose one with target=NAME");
+  const auto found = name.empty() ? item.targets.begin() : item.targets.find(name);
+  QUENCH_CHECK(found != item.targets.end(), "item '", item.name, "' has no target '", name, "'; it has ", names);
+  return found->second.tensor();
+}
+
+std::vector<double> numbers_of(const std::string& text, const std::string& owner) {
+  std::vector<double> numbers;
+  for (const std::string& part : split(text, ',')) {
+    const std::optional<double> number = number_in(part);
+    QUENCH_CHECK(number, owner, " must be a list of numbers such as 0.5,0.75, not '", text, "'");
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+}  // namespace quench

@@ -1,0 +1,44 @@
+// Reconstruction on a GPU: steps that are captured and replayed learn what plain ones learn.
+#include "quench/reconstruct.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "reconstruct/nets.h"
+
+namespace quench {
+namespace {
+
+ReconstructionRecord learned(QuantizedModel& model, const Dataset& data, const std::string& method, double capture) {
+  ReconstructOptions options;
+  options.method = method;
+  options.device = "cuda";
+  options.options = Options{{"max_count", 60.0}, {"batch", 16.0}, {"lr", 1e-2}, {"capture", capture}};
+  return reconstruct(model, data, options);
+}
+
+TEST(ReconstructOnCuda, CapturedStepsLearnTheSame) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "no CUDA device";
+  at::globalContext().setDeterministicCuDNN(true);
+  const auto data = random_images(64);
+  for (const std::string method : {"adaround", "brecq", "qdrop"}) {
+    const bool draws = method == "qdrop";  // counted on the device, a captured step draws other numbers
+    QuantizedModel captured = calibrated_net(*data), plain = calibrated_net(*data);
+    const ReconstructionRecord one = learned(captured, *data, method, 1), other = learned(plain, *data, method, 0);
+    ASSERT_EQ(one.units.size(), other.units.size());
+    for (std::size_t i = 0; i < one.units.size(); ++i) {
+      const double error = other.units[i].error_after;
+      EXPECT_NEAR(one.units[i].error_after, error, (draws ? 0.3 : 0.02) * error) << method;
+      EXPECT_EQ(one.units[i].iterations, 60);
+    }
+    if (draws) continue;
+    for (const Value* constant : captured.graph.constants()) {
+      const at::Tensor learnt = constant->tensor(), wanted = plain.graph.value(constant->name()).tensor();
+      EXPECT_GE(at::isclose(learnt, wanted, 1e-4, 1e-6).to(at::kDouble).mean().item<double>(), 0.98)
+          << method << " " << constant->name();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quench
