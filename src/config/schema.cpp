@@ -19,6 +19,7 @@ const Keys& job_keys() {
       {"platform", "name; the target"},
       {"plugins", "file or list of files; shared libraries that are loaded first"},
       {"_base_", "file or list of files; jobs that this one is laid over"},
+      {"metrics", "list; what is measured on data.eval: docs/metrics.md (default: top1 and top5, or perplexity)"},
       {"platform_options", "map; options that the platform declares"},
       {"parity", "true or false; do it as the reference implementation does, its mistakes included (default: false)"},
       {"float_fallback",
@@ -28,6 +29,13 @@ const Keys& job_keys() {
       {"data.eval", "spec; to measure accuracy on"},
       {"data.train", "spec; to train on"},
       {"data.val", "spec; evaluated after each epoch, chooses the best"},
+  };
+  return keys;
+}
+
+// Which tensors are quantized, and how.
+const Keys& quant_keys() {
+  static const Keys keys = {
       {"defaults", "map; settings instead of the platform's"},
       {"defaults.weight", "settings of weights"},
       {"defaults.activation", "settings of activations"},
@@ -45,6 +53,12 @@ const Keys& job_keys() {
       {"excluded_nodes", "list of names; left float, with everything inside a module"},
       {"fuse", "list of lists of names; chains that count as one layer"},
       {"fuse_patterns", "list of lists of operators; the same"},
+  };
+  return keys;
+}
+
+const Keys& stage_keys() {
+  static const Keys keys = {
       {"calibration", "map; how the data is run"},
       {"calibration.batch", "number; items at a time (by memory if absent)"},
       {"calibration.batches", "number; so many batches at most"},
@@ -183,6 +197,8 @@ void add_method_keys(Keys& keys) {
 
 Keys config_keys() {
   Keys keys = job_keys();
+  keys.insert(quant_keys().begin(), quant_keys().end());
+  keys.insert(stage_keys().begin(), stage_keys().end());
   for (const auto& [key, line] : setting_keys()) keys["settings." + key] = line;
   const TrainOptions defaults;
   TrainKeys train(keys);
