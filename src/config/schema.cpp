@@ -26,6 +26,7 @@ const Keys& job_keys() {
       {"data.eval", "spec; to measure accuracy on"},
       {"data.train", "spec; to train on"},
       {"data.val", "spec; evaluated after each epoch, chooses the best"},
+      {"metrics", "list; what is measured on data.eval, such as top5 or mse:output=logits (docs/metrics.md)"},
       {"defaults", "map; settings instead of the platform's"},
       {"defaults.weight", "settings of weights"},
       {"defaults.activation", "settings of activations"},
