@@ -17,6 +17,8 @@ const Keys& job_keys() {
       {"seed", "number; of everything that is drawn at random (default: 0)"},
       {"device", "cpu or cuda (default: cpu)"},
       {"platform", "name; the target"},
+      {"plugins", "file or list of files; shared libraries that are loaded first"},
+      {"_base_", "file or list of files; jobs that this one is laid over"},
       {"platform_options", "map; options that the platform declares"},
       {"parity", "true or false; do it as the reference implementation does, its mistakes included (default: false)"},
       {"float_fallback",

@@ -33,7 +33,9 @@ std::set<std::string> listed_keys(const std::string& prefix) {
 }
 
 TEST(ConfigSchema, ListsTheKeysThatTheReaderKnows) {
-  EXPECT_EQ(listed_keys(""), known_keys("", ""));
+  std::set<std::string> top = known_keys("", "");
+  top.insert({"plugins", "_base_"});  // taken out of every layout before it is read
+  EXPECT_EQ(listed_keys(""), top);
   EXPECT_EQ(listed_keys("data."), known_keys("data: {", "}"));
   EXPECT_EQ(listed_keys("defaults."), known_keys("defaults: {", "}"));
   EXPECT_EQ(listed_keys("settings."), known_keys("defaults: {weight: {", "}}"));
