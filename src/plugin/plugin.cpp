@@ -80,8 +80,8 @@ bool register_when_loaded(PluginItem item) {
 
 void fail_name_taken(const char* kind, const std::string& name, const char* file) {
   const std::string owner = plugin_of(file);
-  fail("the ", kind, " '", name, "' exists already, in ", owner.empty() ? fs::path(file).filename().string() : "the plug-in " + owner,
-       "; give yours another name");
+  fail("the ", kind, " '", name, "' exists already, in ",
+       owner.empty() ? fs::path(file).filename().string() : "the plug-in " + owner, "; give yours another name");
 }
 
 void load_plugin(const std::string& path) {

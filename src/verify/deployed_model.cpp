@@ -106,27 +106,40 @@ std::vector<std::string> files_of(const std::string& folder) {
   return files;
 }
 
+DeployedModel read_own_format(const std::string& path, const RuntimeEntry& runtime) {
+  DeployedModel model;
+  model.own_format = true;
+  model.path = path;
+  model.file = import_model(path);
+  model.simulated = runtime.read(path);
+  QUENCH_CHECK(!quantizers_of(model.simulated).empty(), "nothing in '", path, "' is quantized");
+  return model;
+}
+
 }  // namespace
 
 std::vector<std::string> deployed_files(const std::string& file_or_folder, const std::string& runtime) {
   if (!fs::is_directory(file_or_folder)) return {file_or_folder};
+  const RuntimeEntry& entry = RuntimeRegistry::instance().get(runtime);
   std::vector<std::string> found, models;
   for (const std::string& path : files_of(file_or_folder)) {
     if (path.ends_with(".onnx") && !path.ends_with(".quench.onnx")) models.push_back(path);
-    if (path.ends_with("_qdq.onnx")) found.push_back(path);
+    if (path.ends_with(entry.ending)) found.push_back(path);
   }
   QUENCH_CHECK(found.size() <= 1, "there are ", found.size(), " deployed models in '", file_or_folder,
                "'; name the file");
-  if (found.empty() && models.size() == 1) found = models;  // of platform qdq: N.onnx itself
-  if (RuntimeRegistry::instance().get(runtime).reads_fake_quantize)
+  if (found.empty() && models.size() == 1 && !entry.read) found = models;  // of platform qdq: N.onnx itself
+  if (entry.reads_fake_quantize)
     for (const std::string& path : models)
       if (path.ends_with("_deploy_model.onnx") && !quantizers_of(import_model(path)).empty()) found.push_back(path);
   QUENCH_CHECK(!found.empty(), "there is no deployed model that runtime '", runtime, "' reads in '", file_or_folder,
-               "' (N_qdq.onnx); 'quench deploy' of a platform whose product is Q/DQ writes one");
+               "' (N", entry.ending, "); 'quench deploy' of a platform ",
+               entry.read ? "for it" : "whose product is Q/DQ", " writes one");
   return found;
 }
 
-DeployedModel read_deployed(const std::string& path, bool rounds_biases) {
+DeployedModel read_deployed(const std::string& path, const RuntimeEntry& runtime) {
+  if (runtime.read) return read_own_format(path, runtime);
   DeployedModel model;
   model.path = path;
   model.file = import_model(path);
@@ -138,7 +151,7 @@ DeployedModel read_deployed(const std::string& path, bool rounds_biases) {
   run_passes(model.simulated, {"qdq_to_fake_quant"});
   QUENCH_CHECK(!quantizers_of(model.simulated).empty(), "'", path,
                "' has no QuantizeLinear and DequantizeLinear (nor FakeQuantize): it is not a deployed Q/DQ model");
-  if (rounds_biases) round_biases(model.simulated);
+  if (runtime.rounds_biases) round_biases(model.simulated);
   find_taps(model);
   return model;
 }
