@@ -285,8 +285,7 @@ QuantizeJob job_of(const QuantizeArguments& arguments) {
   QuantizeArguments given = arguments;
   if (quant.config.empty() && is_config(arguments.model)) std::swap(quant.config, given.model);
   // Before the user's own settings, which may be of this method's options. Other layouts have no such key.
-  const bool is_own_layout = quant.config.empty() || read_config(quant.config).layout == "quench";
-  if (!arguments.method.empty() && is_own_layout)
+  if (!arguments.method.empty() && (quant.config.empty() || read_config(quant.config).layout == "quench"))
     quant.set.insert(quant.set.begin(), concat("method={name: ", arguments.method, "}"));
   job.config = job_of(quant);
   job.import = arguments.import;
