@@ -6,7 +6,10 @@
 #include "cli/engine_option.h"
 #include "cli/load_model.h"
 #include "core/atomic_file.h"
+#include "core/counted.h"
 #include "core/progress.h"
+#include "data/doubts.h"
+#include "data/item_noun.h"
 #include "quench/error.h"
 #include "quench/evaluate.h"
 #include "quench/paired_test.h"
@@ -27,16 +30,16 @@ struct Arguments {
   EvalOptions eval;
 };
 
-std::string speed_text(const EvalResult& result) {
+std::string speed_text(const EvalResult& result, const std::string& item) {
   return concat("time   ", decimals(result.seconds, 2), " s, ",
-                decimals(static_cast<double>(result.images) / result.seconds, 1), " images/s (",
+                decimals(static_cast<double>(result.images) / result.seconds, 1), " ", item, "s/s (",
                 decimals(static_cast<double>(result.images) / result.model_seconds, 1), " in the model alone), batch ",
                 result.batch, "\n");
 }
 
-void print_result(const EvalResult& result) {
+void print_result(const EvalResult& result, const std::string& item) {
   if (result.task == Task::kNone) {
-    std::cout << "images " << result.images << ", without labels\n" << speed_text(result);
+    std::cout << counted(result.images, item) << " without labels\n" << speed_text(result, item);
   } else if (result.task == Task::kNextToken) {
     std::cout << "perplexity  " << decimals(result.perplexity(), 4) << "  (" << result.tokens << " tokens of "
               << result.texts << " texts)\n"
@@ -44,7 +47,7 @@ void print_result(const EvalResult& result) {
   } else {
     std::cout << "top-1  " << accuracy_text(result.correct, result.images) << "\n"
               << "top-5  " << accuracy_text(result.correct5, result.images) << "\n"
-              << speed_text(result);
+              << speed_text(result, item);
   }
   for (const std::string& message : result.skipped) std::cout << "skipped  " << message << "\n";
 }
@@ -59,7 +62,7 @@ void check_options(const Arguments& options) {
 // earlier one. Or the predictions are kept for later.
 void check_task(const Arguments& options, const Graph& graph, Task task) {
   QUENCH_CHECK(task != Task::kNextToken || (options.predictions.empty() && options.against.empty()),
-               "--predictions and --against are for images");
+               "--predictions and --against are for data with one label per item, not for texts");
   const bool compared = has_quantizers(graph) || !options.against.empty() || !options.predictions.empty();
   QUENCH_CHECK(task != Task::kNone || compared,
                "the data has no labels, and the model is not quantized: there is nothing to score against "
@@ -72,7 +75,7 @@ EvalResult evaluate_graph(const Arguments& options, const Graph& graph, const Da
   eval.processes = &processes;
   eval.optimize = !options.plain;
   eval.device = options.device;
-  const char* unit = data.task() == Task::kNextToken ? "texts" : "images";
+  const std::string unit = item_noun(data) + "s";
   Progress progress(std::cerr, progress_style(common.silent()), "evaluating", unit);
   eval.progress = [&](std::int64_t done, std::int64_t total) { progress.show(done, total); };
   return evaluate(graph, data, eval);
@@ -88,6 +91,8 @@ void eval(Arguments options, const CommandLine& command_line) {
   if (holds_plan(graph) && !quantizers_of(graph).empty()) verify(quantized_model_of(graph), ModelStage::kCalibrated);
   const std::unique_ptr<Dataset> data = open_data(options.data, options.limit, graph);
   check_task(options, graph, data->task());
+  if (processes.is_first())
+    for (const std::string& doubt : doubts_about_classes(*data, graph)) std::cerr << "WARNING: " << doubt << "\n";
   std::vector<Prediction> earlier;
   if (!options.against.empty()) earlier = read_predictions(options.against);
   const EvalResult result = evaluate_graph(options, graph_for(options.engine, graph), *data, processes, common);
@@ -110,7 +115,7 @@ void eval(Arguments options, const CommandLine& command_line) {
     print_json(object);
     return;
   }
-  print_result(result);
+  print_result(result, item_noun(*data));
   if (agreement) std::cout << agreement_text(*agreement) << "\n";
   if (!options.against.empty()) std::cout << "against " << options.against << ": " << paired_text(test) << "\n";
 }
@@ -128,7 +133,7 @@ void add_eval(CLI::App& app, CommandLine& command_line) {
                   "(docs/data.md; 'quench list data')")
       ->required()
       ->type_name("SPEC");
-  command.add_option("--batch", options->eval.batch, "images at a time (default: 32, or what the model fixes)")
+  command.add_option("--batch", options->eval.batch, "items at a time (default: 32, or what the model fixes)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
   command.add_option("--limit", options->limit, "only the first N items")

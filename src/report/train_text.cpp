@@ -1,5 +1,6 @@
 #include "report/train_text.h"
 
+#include "core/counted.h"
 #include "core/decimals.h"
 #include "quench/error.h"
 #include "report/table.h"
@@ -40,7 +41,8 @@ std::string epochs_table(const TrainRecord& record) {
 }
 
 std::string training_summary(const TrainRecord& record) {
-  std::string text = concat("trained     ", record.steps, " steps, ", record.epochs.size(), " epochs, in ",
+  std::string text = concat("trained     ", counted(record.steps, "step"), ", ",
+                            counted(static_cast<std::int64_t>(record.epochs.size()), "epoch"), ", in ",
                             decimals(record.seconds, 1), " s; kept epoch ", record.best_epoch);
   for (const TrainEpoch& one : record.epochs)
     if (one.epoch == record.best_epoch && one.quantized)
