@@ -46,6 +46,13 @@ const Keys& job_keys() {
       {"excluded_nodes", "list of names; left float, with everything inside a module"},
       {"fuse", "list of lists of names; chains that count as one layer"},
       {"fuse_patterns", "list of lists of operators; the same"},
+  };
+  return keys;
+}
+
+// What is done with the data, and with the result.
+const Keys& stage_keys() {
+  static const Keys keys = {
       {"calibration", "map; how the data is run"},
       {"calibration.batch", "number; items at a time (by memory if absent)"},
       {"calibration.batches", "number; so many batches at most"},
@@ -184,6 +191,7 @@ void add_method_keys(Keys& keys) {
 
 Keys config_keys() {
   Keys keys = job_keys();
+  keys.insert(stage_keys().begin(), stage_keys().end());
   for (const auto& [key, line] : setting_keys()) keys["settings." + key] = line;
   const TrainOptions defaults;
   TrainKeys train(keys);
