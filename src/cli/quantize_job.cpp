@@ -15,6 +15,7 @@
 #include "quench/error.h"
 #include "quench/open_model.h"
 #include "quench/platform.h"
+#include "quench/plugin.h"
 #include "quench/ptq_method.h"
 
 namespace fs = std::filesystem;
@@ -301,6 +302,7 @@ QuantizeJob job_of(const QuantizeArguments& arguments) {
   if (!arguments.method.empty() && (quant.config.empty() || read_config(quant.config).layout == "quench"))
     quant.set.insert(quant.set.begin(), concat("method={name: ", arguments.method, "}"));
   job.config = job_of(quant);
+  job.config.plugins = loaded_plugins();  // the record's config names those of --plugin too
   job.import = arguments.import;
   if (job.import.inputs.empty())
     for (const std::string& shape : job.config.input_shapes) job.import.inputs.push_back(parse_input_shape(shape));
