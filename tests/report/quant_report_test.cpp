@@ -74,8 +74,15 @@ TEST(QuantReport, NamesWhatWasSkipped) {
 EvalResult evaluated(int right) {
   EvalResult result;
   result.task = Task::kClassify;
-  result.images = 10;
-  result.correct = right;
+  result.items = 10;
+  for (const char* name : {"top1", "top5"}) {
+    MetricResult metric;
+    metric.name = name;
+    metric.unit = "%";
+    metric.value = right / 10.0;
+    metric.right = right;
+    result.metrics.push_back(metric);
+  }
   result.model_seconds = 1.0;
   for (int i = 0; i < 10; ++i) {
     Prediction one;
