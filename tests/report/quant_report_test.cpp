@@ -81,6 +81,7 @@ EvalResult evaluated(int right) {
     metric.unit = "%";
     metric.value = right / 10.0;
     metric.right = right;
+    metric.items.resize(10);
     result.metrics.push_back(metric);
   }
   result.model_seconds = 1.0;
