@@ -40,7 +40,7 @@ cat "$work/said"
 "$quench" deploy "$work/trained/example_net.quench.onnx" $chip -o "$work/files" > /dev/null
 cat "$work/files/example_net_chip.txt"
 expect "$work/files/example_net_chip.txt" '^mod.weight [0-9.e-]* 0 -[0-9]* [0-9]* half_up$'
-grep -q ExampleQuant "$work/files/example_net.onnx"
+grep -q ExampleQuant "$work/files/example_net_quantizers.onnx"
 "$quench" verify "$work/files" $chip --runtime example_chip --model "$work/trained/example_net.quench.onnx" \
   --data "$(images 800 200)" --details | tee "$work/said"
 expect "$work/said" '^passed'

@@ -162,7 +162,7 @@ TEST(ReferenceModel, BoundsThatWereLearned) {
   const Node& before = *graph.find_node("relu.fq");
   own_tensor(before, "quant_min").detach().fill_(-3.4);
   own_tensor(before, "quant_max").detach().fill_(9.0);  // beyond what the codes can be
-  const DeployFile file = file_of(deployed(planned(graph, "academic")), "net.onnx");
+  const DeployFile file = file_of(deployed(planned(graph, "academic")), "net_quantizers.onnx");
   EXPECT_EQ(file.model.find_node("relu.fq")->get_int("quant_min", 0), -3);
   EXPECT_EQ(file.model.find_node("relu.fq")->get_int("quant_max", 0), 7);
   const Graph again = read_back(file);
