@@ -11,6 +11,7 @@
 #include "quench/calibrate.h"
 #include "quench/data.h"
 #include "quench/options.h"
+#include "quench/plan.h"
 #include "quench/quant_config.h"
 #include "quench/train.h"
 
@@ -70,6 +71,7 @@ struct JobConfig {
 
   std::map<std::string, std::string> metadata;  // goes with the model: preserved attributes, leaf modules
   std::vector<KeptKey> kept;
+  std::map<std::string, std::string> rule_places;  // where a rule of quant.layers stands: "at line 4 of job.yaml"
   std::vector<std::string> notes;  // what was read differently from what the file says, and why; for the user
 };
 
@@ -79,6 +81,9 @@ JobConfig read_config(const std::string& path, const std::vector<std::string>& o
 // The same from a text; `name` is for messages, and _base_ is looked for beside it.
 JobConfig config_from_text(const std::string& text, const std::vector<std::string>& overrides = {},
                            const std::string& name = "config");
+
+// As make_plan(graph, job.quant) (quench/platform.h); an error about a rule says where that stands.
+QuantPlan make_plan(const Graph& graph, const JobConfig& job);
 
 // In quench's own schema; read back it gives the same job.
 std::string to_yaml(const JobConfig& job);

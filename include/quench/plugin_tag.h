@@ -31,6 +31,6 @@
   "\n"                       \
   "C++ library: " QUENCH_CXX_LIBRARY "\n"
 
-#define QUENCH_PLUGIN()                                                                   \
-  extern "C" __attribute__((visibility("default"), used, section(QUENCH_PLUGIN_SECTION))) \
-  const char quench_plugin_tag[] = QUENCH_PLUGIN_TAG;
+#define QUENCH_PLUGIN()                                                             \
+  extern "C" __attribute__((visibility("default"))) const char quench_plugin_tag[]; \
+  __attribute__((used, section(QUENCH_PLUGIN_SECTION))) const char quench_plugin_tag[] = QUENCH_PLUGIN_TAG;

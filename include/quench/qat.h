@@ -60,6 +60,7 @@ class QatModule : public torch::nn::Module {
   void load(torch::serialize::InputArchive& archive) override;
 
  private:
+  friend std::string print_converted(const QatModule& source, const QuantizedModel& converted);
   void register_tensors(const torch::nn::Module* owner);
   void follow_device();
   void set_flags();
@@ -103,6 +104,7 @@ QuantizedModel quantize_qat(const EagerModel& model, const std::function<void(Qa
 // print_converted in the shape of the module: what was fused is Identity, stubs are Quantize and DeQuantize; what has
 // no module of its own comes last, by node.
 std::string print_converted(const EagerModel& source, const QuantizedModel& converted);
+std::string print_converted(const QatModule& source, const QuantizedModel& converted);
 
 // The weight of a layer of a converted model, by the layer's name: torch's weight() of a quantized module.
 struct ConvertedWeight {

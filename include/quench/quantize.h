@@ -43,8 +43,9 @@ struct FileHash {
 
 // All that was learned on the way.
 struct QuantizeRecord {
-  std::string model;   // the file that was quantized
-  std::string config;  // the whole job as YAML, what the platform decided included
+  std::string model;          // the file that was quantized
+  std::string item = "item";  // what the data consists of: "image", "text"
+  std::string config;         // the whole job as YAML, what the platform decided included
   std::uint64_t seed = 0;
   std::string device = "cpu";
   std::vector<FileHash> files;    // the model's and the data's, where a command line named them

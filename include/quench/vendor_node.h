@@ -11,8 +11,10 @@
 namespace quench {
 
 // What follows x: scale, zero point, [the axis, per channel,] the least and the greatest code; scale and zero point,
-// the codes being the attributes quant_min and quant_max; or only the greatest magnitude.
-enum class VendorLayout { kCodesAsInputs, kCodesAsAttributes, kMagnitude };
+// the codes being the attributes quant_min and quant_max; or only the greatest magnitude. kLearnedCodes: as
+// kCodesAsAttributes, but quant_min and quant_max are two tensors of the algorithm's own, one number each, which lie
+// within the codes of the scheme (the attribute `scheme`).
+enum class VendorLayout { kCodesAsInputs, kCodesAsAttributes, kMagnitude, kLearnedCodes };
 
 struct VendorOp {
   std::string op;  // "": none

@@ -11,6 +11,7 @@
 #include "quench/compare.h"
 #include "quench/compare_models.h"
 #include "quench/data.h"
+#include "quench/executor.h"
 #include "quench/graph.h"
 #include "quench/registry.h"
 
@@ -26,6 +27,14 @@ struct RuntimeEntry {
   bool fuses_add = false;      // a Conv absorbs the Add after it, and what is between them is not rounded
   OutputBounds outputs = {};
   bool reads_fake_quantize = false;  // OpenVINO's operator
+
+  // A runtime inside this process, or one with files of its own format; such a one needs no script.
+  // All outputs of the file's model, by name. Items lie along the first axis of the inputs, any number of them.
+  NamedValues (*run)(const std::string& file, const NamedValues& inputs) = nullptr;
+  // The file with what lies beside it as a graph with quantizers: the simulation that it is compared with, and that is
+  // compared with the calibrated model. Null: a Q/DQ file, which quench reads.
+  Graph (*read)(const std::string& file) = nullptr;
+  std::string ending = "_qdq.onnx";  // of the files that it takes from a folder
 };
 using RuntimeRegistry = Registry<RuntimeEntry>;
 

@@ -81,7 +81,7 @@ std::int64_t items_at_once(const Graph& graph, const Observing& observing, const
                            const CalibrationOptions& options) {
   const std::int64_t asked = choose_batch(graph, &data, options.batch);
   if (observing.by_batch() || options.on_quantized) return asked;
-  return slice_size(without_quantizers(graph), data);
+  return slice_size(without_quantizers(graph), data, options.device);
 }
 
 // On what the earlier quantizers have made of the data: the graph itself, node by node.

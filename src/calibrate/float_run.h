@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "calibrate/observing.h"
+#include "graph/replayed_run.h"
 #include "quench/engine.h"
 
 namespace quench {
@@ -27,13 +28,16 @@ class FloatRun {
 
  private:
   void use_engine(const std::vector<Watch>& watches);
-  void use_executor(const std::vector<Watch>& watches, const std::string& device);
+  void use_executor(const std::vector<Watch>& watches);
+  void use_gpu(const std::vector<Watch>& watches, const std::string& device);
 
   Graph graph_;
   std::unique_ptr<Engine> engine_;  // on the CPU
   std::vector<Watch> constants_;    // of values that the engine's passes folded
   std::vector<std::string> tips_;   // the last watched values: computing them computes all
   std::unique_ptr<Executor> executor_;
+  std::unique_ptr<ReplayedRun> replayed_;  // on a GPU: what is watched is looked at after the run
+  std::vector<Watch> watched_;
 };
 
 }  // namespace quench

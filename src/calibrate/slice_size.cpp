@@ -12,9 +12,17 @@
 namespace quench {
 namespace {
 
-constexpr std::int64_t kMost = 32, kUnknown = 8;
-constexpr std::int64_t kBudget = std::int64_t{64}
-                                 << 20;  // of what is alive at once; the allocator takes about as much again
+constexpr std::int64_t kUnknown = 8;
+
+struct Limits {
+  std::int64_t items, bytes;  // of what is alive at once; the allocator takes about as much again
+};
+
+// A GPU keeps all that is watched until it is looked at, and has little to do for a few items.
+Limits limits_on(const std::string& device) {
+  constexpr std::int64_t kMega = std::int64_t{1} << 20;
+  return device == "cpu" ? Limits{32, 64 * kMega} : Limits{128, 512 * kMega};
+}
 
 // As the graph's inputs would be for one item.
 std::int64_t bytes_of_item(const Graph& graph, const Dataset& data) {
@@ -39,13 +47,14 @@ std::int64_t bytes_of_item(const Graph& graph, const Dataset& data) {
 
 }  // namespace
 
-std::int64_t slice_size(const Graph& graph, const Dataset& data) {
+std::int64_t slice_size(const Graph& graph, const Dataset& data, const std::string& device) {
   const std::int64_t fixed = fixed_batch(graph, &data);
   if (fixed > 0) return fixed;
   const std::int64_t bytes = bytes_of_item(graph, data);
   if (bytes <= 0) return kUnknown;
-  std::int64_t items = kMost;
-  while (items > 1 && (items * bytes > kBudget || items / 2 >= data.size())) items /= 2;
+  const Limits limits = limits_on(device);
+  std::int64_t items = limits.items;
+  while (items > 1 && (items * bytes > limits.bytes || items / 2 >= data.size())) items /= 2;
   return items;
 }
 

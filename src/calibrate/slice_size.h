@@ -1,13 +1,15 @@
 // How many items go through a network at once by default: as many as fit easily in memory. It depends only on the
-// model and the shape of its items, so that what calibration finds does not depend on a batch size.
+// model, the shape of its items and the kind of device, so that what calibration finds does not depend on a batch size.
 #pragma once
+
+#include <string>
 
 #include "quench/data.h"
 #include "quench/graph.h"
 
 namespace quench {
 
-// `graph` without quantizers. 1 to 32, a power of two; or the model's batch where that is fixed.
-std::int64_t slice_size(const Graph& graph, const Dataset& data);
+// `graph` without quantizers. 1 to 32 (128 on a GPU), a power of two; or the model's batch where that is fixed.
+std::int64_t slice_size(const Graph& graph, const Dataset& data, const std::string& device = "cpu");
 
 }  // namespace quench

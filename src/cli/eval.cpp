@@ -8,7 +8,10 @@
 #include "cli/engine_option.h"
 #include "cli/load_model.h"
 #include "core/atomic_file.h"
+#include "core/counted.h"
 #include "core/progress.h"
+#include "data/doubts.h"
+#include "data/item_noun.h"
 #include "quench/error.h"
 #include "quench/evaluate.h"
 #include "quench/paired_test.h"
@@ -29,15 +32,13 @@ struct Arguments {
   EvalOptions eval;
 };
 
-const char* unit_of(Task task) { return task == Task::kNextToken ? "texts" : "images"; }
-
-std::string speed_text(const EvalResult& result, const char* unit) {
+std::string speed_text(const EvalResult& result, const std::string& item) {
   const auto items = static_cast<double>(result.items);
-  return concat("time   ", decimals(result.seconds, 2), " s, ", decimals(items / result.seconds, 1), " ", unit, "/s (",
+  return concat("time   ", decimals(result.seconds, 2), " s, ", decimals(items / result.seconds, 1), " ", item, "s/s (",
                 decimals(items / result.model_seconds, 1), " in the model alone), batch ", result.batch, "\n");
 }
 
-void print_chosen(const EvalResult& result) {
+void print_chosen(const EvalResult& result, const std::string& item) {
   std::size_t widest = 0;
   for (const MetricResult& metric : result.metrics) widest = std::max(widest, metric.name.size());
   for (const MetricResult& metric : result.metrics) {
@@ -45,14 +46,14 @@ void print_chosen(const EvalResult& result) {
     for (const auto& [name, value] : metric.details)
       std::cout << "  " << name << "  " << value_text(value, metric.unit) << "\n";
   }
-  std::cout << speed_text(result, "items");
+  std::cout << speed_text(result, item);
 }
 
-void print_result(const EvalResult& result) {
+void print_result(const EvalResult& result, const std::string& item) {
   if (result.chosen) {
-    print_chosen(result);
+    print_chosen(result, item);
   } else if (result.task == Task::kNone) {
-    std::cout << "images " << result.items << ", without labels\n" << speed_text(result, "images");
+    std::cout << counted(result.items, item) << " without labels\n" << speed_text(result, item);
   } else if (result.task == Task::kNextToken) {
     std::cout << "perplexity  " << decimals(result.perplexity(), 4) << "  (" << result.tokens() << " tokens of "
               << result.items << " texts)\n"
@@ -60,7 +61,7 @@ void print_result(const EvalResult& result) {
   } else {
     std::cout << "top-1  " << metric_text(result.metric("top1")) << "\n"
               << "top-5  " << metric_text(result.metric("top5")) << "\n"
-              << speed_text(result, "images");
+              << speed_text(result, item);
   }
   for (const std::string& message : result.skipped) std::cout << "skipped  " << message << "\n";
 }
@@ -96,8 +97,11 @@ class Evaluation {
     EvalOptions eval = options.eval;
     eval.reference = reference_ ? &*reference_ : nullptr;
     check_evaluates(graph_, *data_, eval);
+    if (!processes.is_first()) return;
+    for (const std::string& doubt : doubts_about_classes(*data_, graph_)) std::cerr << "WARNING: " << doubt << "\n";
   }
 
+  std::string item() const { return item_noun(*data_); }
   EvalResult run() const { return run(graph_for(options_.engine, graph_)); }
   EvalResult run(const Graph& graph) const {
     EvalOptions eval = options_.eval;
@@ -105,7 +109,7 @@ class Evaluation {
     eval.optimize = !options_.plain;
     eval.device = options_.device;
     eval.reference = reference_ ? &*reference_ : nullptr;
-    Progress progress(std::cerr, progress_style(common_.silent()), "evaluating", unit_of(data_->task()));
+    Progress progress(std::cerr, progress_style(common_.silent()), "evaluating", item() + "s");
     eval.progress = [&](std::int64_t done, std::int64_t total) { progress.show(done, total); };
     return evaluate(graph, *data_, eval);
   }
@@ -213,7 +217,7 @@ void eval(Arguments options, const CommandLine& command_line) {
     print_json(object);
     return;
   }
-  print_result(result);
+  print_result(result, evaluation.item());
   if (agreement) std::cout << agreement_text(*agreement) << "\n";
   std::cout << other.text();
 }
@@ -231,7 +235,7 @@ void add_eval(CLI::App& app, CommandLine& command_line) {
                   "(docs/data.md; 'quench list data')")
       ->required()
       ->type_name("SPEC");
-  command.add_option("--batch", options->eval.batch, "images at a time (default: 32, or what the model fixes)")
+  command.add_option("--batch", options->eval.batch, "items at a time (default: 32, or what the model fixes)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
   command.add_option("--limit", options->limit, "only the first N items")

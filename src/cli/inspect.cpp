@@ -139,7 +139,7 @@ void print_why(const Arguments& options, bool json) {
   const bool planned = holds_plan(graph);
   QUENCH_CHECK(planned || !options.quant.platform.empty(), "the model carries no plan; --platform NAME makes one");
   QUENCH_CHECK(!planned || options.quant.platform.empty(), "the model was quantized with a plan: omit --platform");
-  const QuantPlan plan = planned ? plan_in(graph) : plan_model(graph, quant_config_of(options.quant));
+  const QuantPlan plan = planned ? plan_in(graph) : plan_model(graph, planning_job_of(options.quant));
   const std::string answer = explain(plan, options.why);
   if (json)
     print_json({{"value", options.why}, {"platform", plan.platform}, {"answer", answer}});

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 
 #include "cli/colors.h"
@@ -103,7 +104,9 @@ int run_program(int argc, char** argv) {
     QUENCH_CHECK(std::cout, "cannot write to the standard output");
     return command_line.exit_code;
   } catch (const std::exception& error) {
-    return report(error, command_line.common.json, command_line.place);
+    // What came before an option that cannot be read may not have been taken yet.
+    const bool json = command_line.common.json || std::find(argv, argv + argc, std::string("--json")) != argv + argc;
+    return report(error, json, command_line.place);
   }
 }
 

@@ -44,9 +44,9 @@ void plan(const Arguments& options, bool json) {
   if (!options.diff.empty()) return print_diff(options, json);
   const std::string model = options.model.empty() ? job_of(options.quant).model : options.model;
   QUENCH_CHECK(!model.empty(), "no model was given (as an argument, or in the config), and no --diff A B");
-  const QuantConfig config = quant_config_of(options.quant);
+  const JobConfig job = planning_job_of(options.quant);
   if (!options.output.empty()) check_output(options);
-  const QuantPlan made = plan_model(load_model(model, options.import), config);
+  const QuantPlan made = plan_model(load_model(model, options.import), job);
   if (!options.output.empty()) write_file_atomically(options.output, to_yaml(made));
   if (json)
     print_json(json_of(made));
@@ -70,6 +70,7 @@ void add_plan(CLI::App& app, CommandLine& command_line) {
       ->type_name("A B")
       ->expected(2);
   command.callback([&command_line, options] {
+    take_back_model(options->quant, options->model);
     command_line.action = [&command_line, options] { plan(*options, command_line.common.json); };
   });
 }

@@ -4,7 +4,9 @@
 
 #include "cli/command.h"
 #include "cli/load_model.h"
+#include "core/counted.h"
 #include "core/progress.h"
+#include "data/item_noun.h"
 #include "quench/error.h"
 #include "quench/evaluate.h"
 #include "quench/profile.h"
@@ -24,9 +26,10 @@ void run_profile(Arguments options, const CommonOptions& common) {
   const QuantizedModel model = quantized_model_of(load_model(options.model));
   const std::unique_ptr<Dataset> data = open_data(options.data, options.limit, model.graph);
   options.profile.device = options.device;
+  const std::string item = item_noun(*data);
   ProfileRecord record;
   {
-    Progress progress(std::cerr, progress_style(common.silent()), "profiling", "images");
+    Progress progress(std::cerr, progress_style(common.silent()), "profiling", item + "s");
     options.profile.progress = [&](std::int64_t done, std::int64_t total) { progress.show(done, total); };
     record = profile(model, *data, options.profile);
   }
@@ -37,7 +40,8 @@ void run_profile(Arguments options, const CommonOptions& common) {
     return;
   }
   std::cout << profile_table(record) << "\n"
-            << record.images << " images; SQNR in dB with its standard error over images. alone: only this layer is "
+            << counted(record.images, item) << "; SQNR in dB with its standard error over " << item
+            << "s. alone: only this layer is "
             << "quantized; so far: all up to it\n";
 }
 

@@ -28,6 +28,13 @@ void add_quant_options(CLI::App& command, QuantArguments& arguments) {
   command.add_flag("--parity", arguments.parity, "exactly as the platform's reference implementation does it");
 }
 
+void take_back_model(QuantArguments& arguments, std::string& model) {
+  std::vector<std::string>& words = arguments.cfg_options;
+  if (!model.empty() || words.empty() || words.back().find('=') != std::string::npos) return;
+  model = words.back();
+  words.pop_back();
+}
+
 JobConfig job_of(const QuantArguments& arguments) {
   std::vector<std::string> settings = arguments.set;
   settings.insert(settings.end(), arguments.cfg_options.begin(), arguments.cfg_options.end());
@@ -39,16 +46,16 @@ JobConfig job_of(const QuantArguments& arguments) {
   return job;
 }
 
-QuantConfig quant_config_of(const QuantArguments& arguments) {
-  const JobConfig job = job_of(arguments);
+JobConfig planning_job_of(const QuantArguments& arguments) {
+  JobConfig job = job_of(arguments);
   QUENCH_CHECK(!job.quant.platform.empty(), "no platform: give --platform NAME ('quench list platforms' shows them)");
-  return job.quant;
+  return job;
 }
 
-QuantPlan plan_model(const Graph& graph, const QuantConfig& config) {
+QuantPlan plan_model(const Graph& graph, const JobConfig& job) {
   Graph fused = graph;
-  fuse_for_quantizing(fused, config, NormMode::kFold);
-  return make_plan(fused, config);
+  fuse_for_quantizing(fused, job.quant, NormMode::kFold);
+  return make_plan(fused, job);
 }
 
 QuantPlan read_plan_of(const std::string& path) {

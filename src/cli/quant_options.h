@@ -23,11 +23,13 @@ struct QuantArguments {
 void add_quant_options(CLI::App& command, QuantArguments& arguments);
 // The config file, overridden by --set, then by the other options. The platform is checked if it is named.
 JobConfig job_of(const QuantArguments& arguments);
+// --cfg-options takes all words up to the next option, the model's name too: gives that back.
+void take_back_model(QuantArguments& arguments, std::string& model);
 // Of a job that must name a platform.
-QuantConfig quant_config_of(const QuantArguments& arguments);
+JobConfig planning_job_of(const QuantArguments& arguments);
 
 // Fuses a copy of the graph and plans for it.
-QuantPlan plan_model(const Graph& graph, const QuantConfig& config);
+QuantPlan plan_model(const Graph& graph, const JobConfig& job);
 
 // A plan's file, or a quantized model, which holds its plan.
 QuantPlan read_plan_of(const std::string& path);

@@ -11,10 +11,13 @@
 #include "cli/load_model.h"
 #include "cli/quantize_job.h"
 #include "core/atomic_file.h"
+#include "core/folder_lock.h"
 #include "core/interrupt.h"
 #include "core/output_folder.h"
 #include "core/progress.h"
 #include "data/batch_size.h"
+#include "data/doubts.h"
+#include "data/item_noun.h"
 #include "quantize/stages.h"
 #include "quench/deploy.h"
 #include "quench/error.h"
@@ -157,13 +160,16 @@ void write_results(const QuantizeJob& job, const Quantized& result, const std::o
 // A bar for each kind of work, which ends where the next begins.
 class ProgressBars {
  public:
-  explicit ProgressBars(bool silent) : style_(progress_style(silent)) {}
+  ProgressBars(bool silent, std::string items) : style_(progress_style(silent)), items_(std::move(items)) {}
   void show(const std::string& what, std::int64_t done, std::int64_t total) {
     // Reconstruction counts over all units: one bar, with the present unit's name.
     const bool learns = what.starts_with("reconstructing"), goes_on = learns && what_.starts_with("reconstructing");
-    const char* unit = learns ? "iterations" : what == "training" ? "steps" : "images";
+    const std::string unit = learns ? "iterations" : what == "training" ? "steps" : items_;
     if (what != what_ && !goes_on) bar_.reset();
-    if (!bar_) bar_ = std::make_unique<Progress>(std::cerr, style_, what, unit);
+    if (!bar_) {
+      bar_ = std::make_unique<Progress>(std::cerr, style_, what, unit);
+      bar_->begin(done);  // of an earlier run, or from before the clock was started
+    }
     if (goes_on) bar_->rename(what);
     what_ = what;
     bar_->show(done, total);
@@ -175,13 +181,13 @@ class ProgressBars {
 
  private:
   decltype(progress_style(true)) style_;
-  std::string what_;
+  std::string items_, what_;
   std::unique_ptr<Progress> bar_;
 };
 
 Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDatasets& data,
                          const Processes& processes, const CommonOptions& common) {
-  ProgressBars bars(common.silent());
+  ProgressBars bars(common.silent(), (data.calib ? item_noun(*data.calib) : "item") + "s");
   QuantizeOptions options;
   options.processes = &processes;
   options.plan = job.plan;
@@ -256,9 +262,26 @@ void print_summary(const QuantizeJob& job, const QuantizeRecord& record, const s
   if (files) std::cout << deployment_text(*files, job.deploy_folder());
 }
 
+Json with_files(Json record, const QuantizeJob& job, const std::optional<Deployment>& files) {
+  record["written"] = job.model_file();
+  if (files) record["deployed"] = json_of(*files, job.deploy_folder());
+  return record;
+}
+
+// Once: calibration and evaluation often have the same kind of pictures.
+void warn_of_size(const JobConfig& config, const Graph& graph, QuantizeRecord& record) {
+  for (const auto& spec : {config.data.calib, config.data.eval}) {
+    const std::vector<std::string> doubts = spec ? doubts_about_size(*spec, graph) : std::vector<std::string>();
+    record.warnings.insert(record.warnings.begin(), doubts.begin(), doubts.end());
+    if (!doubts.empty()) return;
+  }
+}
+
 void run_job(const QuantizeJob& job, const Processes& processes, const CommonOptions& common) {
   if (!job.dump_after.empty() && processes.is_first())
     std::filesystem::remove(job.file(dump_name(job.dump_after)));  // of an earlier run
+  std::optional<FolderLock> lock;                                  // two jobs would mix their checkpoints and logs
+  if (job.config.train && !job.dry_run && processes.is_first()) lock.emplace(job.training());
   Graph graph;
   JobDatasets data;
   std::vector<FileHash> hashes;
@@ -272,6 +295,7 @@ void run_job(const QuantizeJob& job, const Processes& processes, const CommonOpt
   Quantized result = quantize_graph(job, graph, data, processes, common);
   if (!processes.is_first()) return;
   QuantizeRecord& record = result.record;
+  warn_of_size(job.config, graph, record);
   record.model = job.config.model;
   record.files = std::move(hashes);
   if (job.dry_run)
@@ -294,7 +318,7 @@ void run_job(const QuantizeJob& job, const Processes& processes, const CommonOpt
   if (wrong) std::rethrow_exception(wrong);
   QUENCH_CHECK(files || !must_deploy, record.notes.back(), " (the calibrated model was written: ", job.model_file(),
                "; --no-deploy skips the target's files)");
-  if (common.json) return print_json(json_of(record));
+  if (common.json) return print_json(with_files(json_of(record), job, files));
   print_summary(job, record, files);
 }
 

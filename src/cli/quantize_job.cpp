@@ -15,6 +15,7 @@
 #include "quench/error.h"
 #include "quench/open_model.h"
 #include "quench/platform.h"
+#include "quench/plugin.h"
 #include "quench/ptq_method.h"
 
 namespace fs = std::filesystem;
@@ -117,6 +118,17 @@ void take_plan(const std::string& file, QuantizeJob& job) {
   platform = of_plan;
 }
 
+// What an earlier job left is replaced only if someone says so; another model's results too.
+void check_earlier_results(const QuantizeJob& job) {
+  if (job.force || job.resume) return;
+  for (const std::string& file : own_files(job.config.output))
+    QUENCH_CHECK(!file.ends_with(".quench.onnx") || file.find('/') != std::string::npos, "'", job.file(file),
+                 "' already exists; --force replaces it, and all files of that job with it");
+  const std::string checkpoint = job.training() + "/checkpoint.safetensors";
+  QUENCH_CHECK(!job.config.train || !fs::exists(checkpoint), "'", checkpoint,
+               "' is of an interrupted training; --resume goes on from it, --force discards it");
+}
+
 // A folder that does not exist yet is created only when there is something to put into it.
 void check_output(const QuantizeJob& job) {
   fs::path folder = job.config.output;
@@ -130,6 +142,7 @@ void check_output(const QuantizeJob& job) {
   for (const std::string& file :
        {job.name + ".quench.onnx", std::string("plan.yaml"), std::string("record.json"), std::string("report.txt")})
     check_free(job.config.output, file, job.force);
+  check_earlier_results(job);
 }
 
 // A product must not replace the float model, which may have any name.
@@ -223,7 +236,7 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
       ->check(is_count);
   command
       .add_option("--batch", arguments.batch,
-                  "images at a time in evaluation, and for observers that average over batches (default: 32, or what "
+                  "items at a time in evaluation, and for observers that average over batches (default: 32, or what "
                   "the model fixes)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
@@ -232,7 +245,7 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
       ->check(CLI::Range(0, 256));
   command
       .add_option("--profile", arguments.profile_images,
-                  "images for measuring the errors of single layers (default: 8; 0: none)")
+                  "items for measuring the errors of single layers (default: 8; 0: none)")
       ->type_name("N")
       ->check(CLI::Range(0, 1 << 20));
   command.add_flag("--skip-broken", arguments.skip_broken, "report broken items and skip them");
@@ -283,12 +296,13 @@ QuantizeJob job_of(const QuantizeArguments& arguments) {
     return file.ends_with(".yaml") || file.ends_with(".yml") || file.ends_with(".json");
   };
   QuantizeArguments given = arguments;
-  if (quant.config.empty() && is_config(arguments.model)) std::swap(quant.config, given.model);
+  take_back_model(quant, given.model);
+  if (quant.config.empty() && is_config(given.model)) std::swap(quant.config, given.model);
   // Before the user's own settings, which may be of this method's options. Other layouts have no such key.
-  const bool is_own_layout = quant.config.empty() || read_config(quant.config).layout == "quench";
-  if (!arguments.method.empty() && is_own_layout)
+  if (!arguments.method.empty() && (quant.config.empty() || read_config(quant.config).layout == "quench"))
     quant.set.insert(quant.set.begin(), concat("method={name: ", arguments.method, "}"));
   job.config = job_of(quant);
+  job.config.plugins = loaded_plugins();  // the record's config names those of --plugin too
   job.import = arguments.import;
   if (job.import.inputs.empty())
     for (const std::string& shape : job.config.input_shapes) job.import.inputs.push_back(parse_input_shape(shape));

@@ -1,6 +1,7 @@
 #include "cli/usage.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "quench/error.h"
 #include "quench/registry.h"
@@ -26,7 +27,13 @@ std::string explain_extra_arguments(const CLI::App& command) {
   const std::vector<std::string> extras = command.remaining();
   QUENCH_CHECK(!extras.empty(), "an argument was not expected");
   const std::string& extra = extras.front();
-  if (extra.size() < 2 || extra[0] != '-') return concat("unexpected argument '", extra, "'");
+  if (extra.size() < 2 || extra[0] != '-') {
+    const bool takes_settings = std::find(known.begin(), known.end(), "--set") != known.end();
+    const bool is_setting = extra.find('=') != std::string::npos;
+    return concat(
+        "unexpected argument '", extra, "'",
+        takes_settings && is_setting ? concat("; --set takes one setting: write --set ", extra, ", too") : "");
+  }
   const std::string option = extra.substr(0, extra.find('='));
   const std::string nearest = nearest_name(option, known);
   return concat("unknown option '", option, "'", nearest.empty() ? "" : concat("; did you mean '", nearest, "'?"));

@@ -3,6 +3,7 @@
 
 #include "config/aliases.h"
 #include "config/mmrazor.h"
+#include "quench/train_loop.h"
 
 namespace quench {
 namespace {
@@ -12,8 +13,9 @@ void set(T& field, const std::optional<U>& given) {
   if (given) field = static_cast<T>(*given);
 }
 
-// "" for a loop that trains without quantizers.
+// "" for a loop that trains without quantizers; a plug-in's has its own name.
 std::string loop_name(const std::string& type) {
+  if (TrainLoopRegistry::instance().find(type)) return type;
   if (type == "QATEpochBasedLoop") return "qat_epoch";
   if (type == "LSQEpochBasedLoop") return "lsq_epoch";
   return "";

@@ -43,11 +43,28 @@ void read_chains(MapReader& map, const std::string& key, bool reversed, QuantCon
         quant.fuse_patterns.push_back(std::move(chain));
 }
 
+// {float module: trained module}. What trains is not another module here but the layer itself: its operator says where
+// the weight is.
+void read_qat_modules(const Tree& modules, JobConfig& job) {
+  if (!modules.is_map()) fail_at(modules, "'extra_fuse_dict.additional_qat_module_mapping' must be a map");
+  for (const auto& [type, trained] : modules.entries) at_place(trained, [&] { return operators_of(type); });
+  note(job, "'extra_fuse_dict.additional_qat_module_mapping': not needed, every layer with a weight can be trained");
+}
+
+// A class that is not traced into. Torch's own never are, and a user's own is one node if it is an operator.
+void read_leaves(const Tree& leaves, const std::string& key, JobConfig& job) {
+  for (const std::string& type : texts_of(leaves, key))
+    with_context([] { return "in C++, quench::Leaf (quench/torch.h) keeps a module opaque where it is traced"; },
+                 [&] { at_place(leaves, [&] { return operators_of(type); }); });
+  job.metadata["leaf_module"] = joined(texts_of(leaves, key));
+  note(job, "'leaf_module': leaf modules matter when a module is traced; in a model file each is one operator already");
+}
+
 void read_extra_fuse(MapReader map, JobConfig& job) {
   read_chains(map, "additional_fuser_method_mapping", false, job.quant);
   read_chains(map, "additional_fusion_pattern", true, job.quant);
-  if (map.find_any({"additional_qat_module_mapping", "additional_qat_module_mappings"}))
-    note(job, "'extra_fuse_dict.additional_qat_module_mapping': not needed, every layer with a weight can be trained");
+  if (const Tree* modules = map.find_any({"additional_qat_module_mapping", "additional_qat_module_mappings"}))
+    read_qat_modules(*modules, job);
   map.finish();
 }
 
@@ -68,10 +85,7 @@ void read_prepare_dict(MapReader& map, JobConfig& job) {
   if (auto quantizer = map.map("extra_quantizer_dict")) read_extra_quantizer(*quantizer, job);
   if (auto fuse = map.map("extra_fuse_dict")) read_extra_fuse(*fuse, job);
   if (const Tree* preserved = map.find("preserve_attr")) read_preserved(*preserved, job);
-  if (const Tree* leaves = map.find("leaf_module")) {
-    job.metadata["leaf_module"] = joined(texts_of(*leaves, map.path_of("leaf_module")));
-    note(job, "'leaf_module': leaf modules matter when a module is traced; a model file has none");
-  }
+  if (const Tree* leaves = map.find("leaf_module")) read_leaves(*leaves, map.path_of("leaf_module"), job);
   if (map.find_any({"concrete_args", "concrect_args"}))
     keep(job, JobStage::kTrace, map, {"concrete_args", "concrect_args"});
 }

@@ -107,21 +107,25 @@ LayerRule read_rule(MapReader map) {
   return rule;
 }
 
-void read_rules(MapReader& map, QuantConfig& quant) {
+void read_rules(MapReader& map, JobConfig& job) {
   const Tree* layers = map.find("layers");
   if (!layers) return;
   if (!layers->is_list())
     fail_at(*layers, "'", map.path_of("layers"), "' must be a list of rules, - {match: ..., ...}");
-  for (const Tree& rule : layers->items)
-    quant.layers.push_back(read_rule({rule, concat(map.path_of("layers"), ".", &rule - layers->items.data())}));
+  for (const Tree& rule : layers->items) {
+    const std::string path = concat(map.path_of("layers"), ".", &rule - layers->items.data());
+    job.quant.layers.push_back(read_rule({rule, path}));
+    job.rule_places[job.quant.layers.back().text()] = rule.where();
+  }
 }
 
-void read_quant(MapReader& map, QuantConfig& quant) {
+void read_quant(MapReader& map, JobConfig& job) {
+  QuantConfig& quant = job.quant;
   set(quant.parity, map.flag("parity"));
   set(quant.float_fallback, map.flag("float_fallback"));
   set(quant.platform_options, map.options("platform_options"));
   if (auto defaults = map.map("defaults")) read_defaults(*defaults, quant);
-  read_rules(map, quant);
+  read_rules(map, job);
   append(quant.additional_ops, map.texts("additional_ops"));
   append(quant.additional_nodes, map.texts("additional_nodes"));
   append(quant.excluded_ops, map.texts("excluded_ops"));
@@ -199,7 +203,7 @@ void read_own(const Tree& tree, const std::string& path, JobConfig& job) {
   set(job.seed, map.integer("seed", 0));
   set(job.calibration.device, map.text("device"));
   if (const auto name = map.text("platform")) set_platform(job, *map.find("platform"), *name);
-  read_quant(map, job.quant);
+  read_quant(map, job);
   if (auto data = map.map("data")) read_data(*data, job.data);
   read_metrics(map, job);
   if (auto calibration = map.map("calibration")) read_calibration(*calibration, job);

@@ -19,7 +19,6 @@ const Keys& job_keys() {
       {"platform", "name; the target"},
       {"plugins", "file or list of files; shared libraries that are loaded first"},
       {"_base_", "file or list of files; jobs that this one is laid over"},
-      {"metrics", "list; what is measured on data.eval: docs/metrics.md (default: top1 and top5, or perplexity)"},
       {"platform_options", "map; options that the platform declares"},
       {"parity", "true or false; do it as the reference implementation does, its mistakes included (default: false)"},
       {"float_fallback",
@@ -29,13 +28,7 @@ const Keys& job_keys() {
       {"data.eval", "spec; to measure accuracy on"},
       {"data.train", "spec; to train on"},
       {"data.val", "spec; evaluated after each epoch, chooses the best"},
-  };
-  return keys;
-}
-
-// Which tensors are quantized, and how.
-const Keys& quant_keys() {
-  static const Keys keys = {
+      {"metrics", "list; what is measured on data.eval, such as top5 or mse:output=logits (docs/metrics.md)"},
       {"defaults", "map; settings instead of the platform's"},
       {"defaults.weight", "settings of weights"},
       {"defaults.activation", "settings of activations"},
@@ -57,6 +50,7 @@ const Keys& quant_keys() {
   return keys;
 }
 
+// What is done with the data, and with the result.
 const Keys& stage_keys() {
   static const Keys keys = {
       {"calibration", "map; how the data is run"},
@@ -197,7 +191,6 @@ void add_method_keys(Keys& keys) {
 
 Keys config_keys() {
   Keys keys = job_keys();
-  keys.insert(quant_keys().begin(), quant_keys().end());
   keys.insert(stage_keys().begin(), stage_keys().end());
   for (const auto& [key, line] : setting_keys()) keys["settings." + key] = line;
   const TrainOptions defaults;

@@ -87,6 +87,13 @@ std::string core_of(const std::string& torch_type) {
   return core;
 }
 
+// An operator of a domain of its own, by its name alone: "models.ExampleMod" is "example.ExampleMod". "": none.
+std::string own_operator(const std::string& type) {
+  for (const std::string& name : OpRegistry::instance().names())
+    if (name.ends_with("." + without_scope(type))) return name;
+  return "";
+}
+
 }  // namespace
 
 Names operators_of(const std::string& torch_type) {
@@ -95,11 +102,13 @@ Names operators_of(const std::string& torch_type) {
   if (core == "conv") return {"Conv"};
   if (core == "convtranspose") return {"ConvTranspose"};
   if (const auto at = table().find(core); at != table().end()) return at->second;
+  if (const std::string own = own_operator(torch_type); !own.empty()) return {own};
   Names known = {"conv", "convtranspose"};
   for (const auto& [name, operators] : table()) known.push_back(name);
   const std::string nearest = nearest_name(core, known);
   fail("'", torch_type, "' is neither a module or function of torch with an operator of its own, nor an operator",
-       nearest.empty() ? "" : concat("; did you mean '", nearest, "'?"));
+       nearest.empty() ? "" : concat("; did you mean '", nearest, "'?"),
+       "; a layer of your own is an operator that a plug-in registers (QUENCH_REGISTER_OP of quench/op.h, 'plugins:')");
 }
 
 std::vector<Names> operator_chains_of(const std::string& torch_types, bool reversed) {

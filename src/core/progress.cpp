@@ -1,5 +1,6 @@
 #include "core/progress.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,6 +36,12 @@ std::string duration_text(double seconds) {
   return text.data();
 }
 
+std::size_t terminal_columns() {
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
 }  // namespace
 
 ProgressStyle progress_style(bool silent) {
@@ -58,24 +65,28 @@ void Progress::clear_line() {
   width_ = 0;
 }
 
-std::string Progress::line(std::int64_t done, std::int64_t total, double seconds) const {
-  const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0.0;
-  std::string text = concat(what_, ": ", done, " of ", total, " ", unit_, ", ", rate_text(rate), " ", unit_, "/s");
-  if (rate > 0)
-    text += concat(", ", duration_text(static_cast<double>(std::max<std::int64_t>(total - done, 0)) / rate), " left");
-  return text;
+std::string Progress::rate_and_rest(std::int64_t done, std::int64_t total, double seconds, const char* between) const {
+  const std::int64_t now = done - begun_at_;
+  const double rate = seconds > 0 && now > 0 ? static_cast<double>(now) / seconds : 0.0;
+  if (rate == 0) return "";
+  const double left = static_cast<double>(std::max<std::int64_t>(total - done, 0)) / rate;
+  return concat(between, rate_text(rate), " ", unit_, "/s", between, duration_text(left), " left");
 }
 
+std::string Progress::line(std::int64_t done, std::int64_t total, double seconds) const {
+  return concat(what_, ": ", done, " of ", total, " ", unit_, rate_and_rest(done, total, seconds, ", "));
+}
+
+// On a narrow terminal with fewer cells, or none; a line that does not fit would be broken and never wiped.
 std::string Progress::bar(std::int64_t done, std::int64_t total, double seconds) const {
-  const std::int64_t cells = total > 0 ? std::min(done, total) * kBarCells / total : 0;
-  std::string text = concat(what_, " [", std::string(static_cast<std::size_t>(cells), '#'),
-                            std::string(static_cast<std::size_t>(kBarCells - cells), '.'), "] ", done, "/", total);
-  if (done > 0 && seconds > 0) {
-    const double rate = static_cast<double>(done) / seconds;
-    text += concat("  ", rate_text(rate), " ", unit_, "/s  ");
-    text += concat(duration_text(static_cast<double>(std::max<std::int64_t>(total - done, 0)) / rate), " left");
-  }
-  return text;
+  const std::string after = concat("] ", done, "/", total, rate_and_rest(done, total, seconds, "  "));
+  const auto room = static_cast<std::int64_t>(columns_ > 0 ? columns_ : terminal_columns()) - 1;
+  const auto words = static_cast<std::int64_t>(what_.size() + 2 + after.size());
+  const std::int64_t cells = std::clamp<std::int64_t>(room - words, 0, kBarCells);
+  const std::int64_t full = total > 0 ? std::min(done, total) * cells / total : 0;
+  std::string text = concat(what_, " [", std::string(static_cast<std::size_t>(full), '#'),
+                            std::string(static_cast<std::size_t>(cells - full), '.'), after);
+  return text.substr(0, static_cast<std::size_t>(std::max<std::int64_t>(room, 1)));
 }
 
 void Progress::show(std::int64_t done, std::int64_t total) {

@@ -24,11 +24,15 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  // So much was done before, by a run that this one goes on from: it counts neither for the rate nor for what is left.
+  void begin(std::int64_t done) { begun_at_ = done; }
   void show(std::int64_t done, std::int64_t total);
   void clear_line();  // for a line of other text; the next show() brings the bar back
-  void rename(std::string what) { what_ = std::move(what); }  // the same work has come to another part
+  void limit_columns(std::size_t columns) { columns_ = columns; }  // instead of what the terminal has
+  void rename(std::string what) { what_ = std::move(what); }       // the same work has come to another part
 
  private:
+  std::string rate_and_rest(std::int64_t done, std::int64_t total, double seconds, const char* between) const;
   std::string line(std::int64_t done, std::int64_t total, double seconds) const;
   std::string bar(std::int64_t done, std::int64_t total, double seconds) const;
 
@@ -37,7 +41,9 @@ class Progress {
   std::string what_, unit_;
   Clock clock_;
   double start_, last_shown_;
-  std::size_t width_ = 0;  // of the bar's current line
+  std::size_t width_ = 0;    // of the bar's current line
+  std::size_t columns_ = 0;  // 0: the terminal's
+  std::int64_t begun_at_ = 0;
 };
 
 }  // namespace quench

@@ -71,7 +71,7 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
 }
 
 void fail_unknown_name(const char* kind, const std::string& name, const std::vector<std::string>& known) {
-  constexpr std::size_t kListed = 40;
+  constexpr std::size_t kListed = 60, kShown = 6;  // more than kListed: a few from all over
   std::string message = concat("unknown ", kind, " '", name, "'");
   const std::string nearest = nearest_name(name, known);
   if (!nearest.empty()) message += concat("; did you mean '", nearest, "'?");
@@ -80,6 +80,9 @@ void fail_unknown_name(const char* kind, const std::string& name, const std::vec
   } else if (known.size() <= kListed) {
     message += "; known: ";
     for (std::size_t i = 0; i < known.size(); ++i) message += (i == 0 ? "" : ", ") + known[i];
+  } else {
+    message += concat("; there are ", known.size(), ", such as ");
+    for (std::size_t i = 0; i < kShown; ++i) message += (i == 0 ? "'" : ", '") + known[i * known.size() / kShown] + "'";
   }
   throw Error(message);
 }

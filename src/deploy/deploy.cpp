@@ -53,8 +53,9 @@ void check_names(const Deployment& deployment) {
 
 std::string why_no_files(const std::string& platform) {
   if (!find_platform(platform).product.empty()) return "";
-  return concat("platform '", platform_name(platform),
-                "' has no target of its own, and so no files; name another platform to make its files");
+  return concat(
+      "platform '", platform_name(platform),
+      "' has no target of its own, so there are no files for it; deploy for another platform that can run the plan");
 }
 
 const char* name_of(FileUse use) {

@@ -10,6 +10,8 @@
 
 #include "fake_quant/in_place.h"
 #include "fake_quant/learned_scale.h"
+#include "kernels/learned_params.h"
+#include "quant/scale_rule.h"
 #include "quench/error.h"
 #include "quench/gradient.h"
 #include "quench/vendor_node.h"
@@ -31,21 +33,38 @@ class Lsq : public FakeQuant {
 
   bool takes_bfloat16() const override { return true; }
   at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun&) const override {
-    const at::Tensor scale = used_scale(tensors.scale(), scheme()), zero = used_zero_point(tensors.zero_point());
+    const auto [scale, zero] = used(tensors);
+    const bool learns_zero = !scheme().symmetric() && tensors.zero_point().requires_grad();
     const double factor = gradient_factor(scheme(), x.numel(), scale.numel(), spec().options);
     return apply_rule(
         {x, tensors.scale(), tensors.zero_point()},
-        {.forward = [&, this](const Tensors& in) { return fake_quantize(in[0], {scale, zero, scheme(), spec().by}); },
-         .backward = [scheme = scheme(), by = spec().by, factor](const at::Tensor& dy,
-                                                                 const Tensors& saved) -> Tensors {
+        {.forward = [&scale = scale, &zero = zero,
+                     this](const Tensors& in) { return fake_quantize(in[0], {scale, zero, scheme(), spec().by}); },
+         .backward = [scheme = scheme(), by = spec().by, factor, learns_zero](const at::Tensor& dy,
+                                                                              const Tensors& saved) -> Tensors {
            at::Tensor dx, ds, dz;
            lsq_backward(dy, saved[0], {saved[1], saved[2], scheme, by}, dx, ds, dz);
-           return {dx, ds.mul_(factor), scheme.symmetric() ? at::Tensor() : dz.mul_(factor)};
+           return {dx, ds.mul_(factor), learns_zero ? dz.mul_(factor) : at::Tensor()};
          },
-         .save = [&](const Tensors& in, const at::Tensor&) -> Tensors { return {in[0], scale, zero}; }});
+         .save = [&scale = scale, &zero = zero](const Tensors& in, const at::Tensor&) -> Tensors {
+           return {in[0], scale, zero};
+         }});
   }
 
  private:
+  // Scale and zero point, in one kernel where there is one.
+  std::pair<at::Tensor, at::Tensor> used(const FakeQuantTensors& tensors) const {
+    const at::Tensor &scale = tensors.scale(), &zero = tensors.zero_point();
+    at::Tensor positive, codes;
+    const CodeBounds bounds{static_cast<float>(scheme().qmin()), static_cast<float>(scheme().qmax()),
+                            scheme().symmetric()};
+    const bool in_one =
+        !scheme().power_of_two_scale() &&
+        learned_params_in_one(scale, zero, {kScaleFloor, bounds, c10::GradMode::is_enabled()}, positive, codes);
+    if (in_one) return {positive, codes};
+    return {used_scale(scale, scheme()), used_zero_point(zero)};
+  }
+
   // One rounding for both directions. The parameter is kept within the codes, or it would wind up beyond them.
   at::Tensor used_zero_point(const at::Tensor& zero) const {
     if (scheme().symmetric()) return at::zeros_like(zero.detach());
@@ -83,12 +102,14 @@ QUENCH_REGISTER_ITEM(VendorNode, "lsq_plus", "a scale and a zero point that lear
 // quant/affine.h: scale_slope, of a whole tensor.
 at::Tensor lsq_slopes(const at::Tensor& x, const AffineArgs& args, const Options& options) {
   QUENCH_CHECK(args.scale.numel() == 1, "slopes are of one scale, not of ", args.scale.numel());
+  const double factor = gradient_factor(args.scheme, x.numel(), 1, options);
+  if (at::Tensor slopes; slopes_in_one(x, args, factor, slopes)) return slopes;
   const at::Tensor scale = args.scale.reshape({}), zero = args.zero_point.reshape({});
   const at::Tensor steps = args.by == QuantizeBy::kDivision ? x / scale : x * scale.reciprocal();
   const at::Tensor rounded = steps.round();
   const at::Tensor clamped = rounded.clamp(args.scheme.qmin() - zero, args.scheme.qmax() - zero);
   const at::Tensor outside = clamped != rounded;
-  return clamped.sub_(steps.masked_fill(outside, 0.0)).mul_(gradient_factor(args.scheme, x.numel(), 1, options));
+  return clamped.sub_(steps.masked_fill(outside, 0.0)).mul_(factor);
 }
 
 }  // namespace quench

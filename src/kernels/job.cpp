@@ -92,7 +92,7 @@ at::Tensor Job::sums() const { return at::empty({state_->view.channels}, state_-
 namespace {
 
 at::Tensor shaped(const at::Tensor& sums, const at::Tensor& like, const QScheme& scheme, bool moved) {
-  if (like.numel() == 1) return sums.sum().reshape(like.sizes());
+  if (like.numel() == 1) return (sums.numel() == 1 ? sums : sums.sum()).reshape(like.sizes());
   if (!moved) return sums.reshape(like.sizes());
   const auto shape = like.movedim(scheme.axis_of(static_cast<int>(like.dim())), -1).sizes().vec();
   return axis_from_end(sums.reshape(shape), scheme).contiguous();

@@ -3,6 +3,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "ops/arguments.h"
 #include "ops/shape_rules.h"
 #include "quant/code_tensor.h"
@@ -236,18 +238,39 @@ ConvForm conv_form(const Node& node, const at::Tensor& x, const at::Tensor& w) {
   return form;
 }
 
+namespace {
+
+// The data and the pads that LibTorch takes: equal ones on both sides.
+struct Padded {
+  Padded(const ConvForm& form, const at::Tensor& given) : x(given), pads(form.window.begin) {
+    if (form.window.is_symmetric()) return;
+    x = pad_spatial(given, form.window.begin, form.window.end, 0.0);
+    std::fill(pads.begin(), pads.end(), 0);
+  }
+  at::Tensor x;
+  std::vector<std::int64_t> pads;
+};
+
+}  // namespace
+
 // By the functions that autocast knows: it lets at::convolution compute in float32.
 at::Tensor convolve(const ConvForm& form, const at::Tensor& x, const at::Tensor& w,
                     const std::optional<at::Tensor>& bias) {
   const Window& window = form.window;
-  const bool symmetric = window.is_symmetric();
-  const at::Tensor padded = symmetric ? x : pad_spatial(x, window.begin, window.end, 0.0);
-  const std::vector<std::int64_t> pads = symmetric ? window.begin : std::vector<std::int64_t>(window.kernel.size(), 0);
+  const Padded padded(form, x);
   switch (x.dim()) {
-    case 3: return at::conv1d(padded, w, bias, window.strides, pads, window.dilations, form.groups);
-    case 4: return at::conv2d(padded, w, bias, window.strides, pads, window.dilations, form.groups);
-    default: return at::conv3d(padded, w, bias, window.strides, pads, window.dilations, form.groups);
+    case 3: return at::conv1d(padded.x, w, bias, window.strides, padded.pads, window.dilations, form.groups);
+    case 4: return at::conv2d(padded.x, w, bias, window.strides, padded.pads, window.dilations, form.groups);
+    default: return at::conv3d(padded.x, w, bias, window.strides, padded.pads, window.dilations, form.groups);
   }
+}
+
+at::Tensor weight_gradient(const ConvForm& form, const at::Tensor& dy, const at::Tensor& x, const at::Tensor& w) {
+  const Padded padded(form, x);
+  const std::vector<std::int64_t> none(padded.pads.size(), 0);
+  return std::get<1>(at::convolution_backward(dy, padded.x, w, std::nullopt, form.window.strides, padded.pads,
+                                              form.window.dilations, /*transposed=*/false, none, form.groups,
+                                              {false, true, false}));
 }
 
 QUENCH_REGISTER_OP("Conv", conv, conv_shapes, conv_traits(1, 2, first_axis, conv_macs), "convolution")

@@ -15,5 +15,7 @@ struct ConvForm {
 ConvForm conv_form(const Node& node, const at::Tensor& x, const at::Tensor& w);
 at::Tensor convolve(const ConvForm& form, const at::Tensor& x, const at::Tensor& w,
                     const std::optional<at::Tensor>& bias);
+// Of the sum of dy * convolve(form, x, w) to w.
+at::Tensor weight_gradient(const ConvForm& form, const at::Tensor& dy, const at::Tensor& x, const at::Tensor& w);
 
 }  // namespace quench

@@ -95,6 +95,22 @@ void drop_norms(ModuleText& text) {
   }
 }
 
+// Each line of the converted model takes the place of its module; what has none comes last.
+std::string in_shape_of(ModuleText root, const QuantizedModel& converted) {
+  std::istringstream lines(print_converted(converted));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t end = line.find("): ");
+    const std::string node = line.substr(1, end - 1);
+    const ModuleText text = parsed(line.substr(end + 3));
+    if (ModuleText* module = module_of(root, node, text))
+      *module = text;
+    else
+      root.children.emplace_back(node, text);
+  }
+  drop_norms(root);
+  return root.text();
+}
+
 }  // namespace
 
 ModuleText prepared_text(const EagerModel& source, QuantizedModel& model) {
@@ -115,18 +131,11 @@ ModuleText prepared_text(const EagerModel& source, QuantizedModel& model) {
 std::string print_converted(const EagerModel& source, const QuantizedModel& converted) {
   ModuleText root = module_text(source.module());
   for (const auto& names : source.fused) fuse_text(root, names, /*is_training=*/true);
-  std::istringstream lines(print_converted(converted));
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t end = line.find("): ");
-    const std::string node = line.substr(1, end - 1);
-    const ModuleText text = parsed(line.substr(end + 3));
-    if (ModuleText* module = module_of(root, node, text))
-      *module = text;
-    else
-      root.children.emplace_back(node, text);
-  }
-  drop_norms(root);
-  return root.text();
+  return in_shape_of(std::move(root), converted);
+}
+
+std::string print_converted(const QatModule& source, const QuantizedModel& converted) {
+  return in_shape_of(source.text_ ? *source.text_ : ModuleText{"QatModule", ""}, converted);
 }
 
 std::string QatModule::text() const {

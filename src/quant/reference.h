@@ -2,20 +2,13 @@
 // deployed files are measured against.
 #pragma once
 
-#include "quench/quant.h"
+#include "quench/qtype.h"
 
 namespace at {
 class Tensor;
 }
 
 namespace quench {
-
-// What the codes of a tensor mean.
-struct QType {
-  QScheme scheme;
-  QParams params;
-  bool operator==(const QType&) const = default;
-};
 
 // Throws unless every scale is positive and finite: the codes would be undefined otherwise.
 void check_scales(const QParams& params);

@@ -1,10 +1,8 @@
 #include "quench/quantize.h"
 
-#include <set>
-
 #include "config/unused_keys.h"
-#include "graph/border.h"
 #include "quantize/fallen_apart.h"
+#include "quantize/record_data.h"
 #include "quantize/stages.h"
 #include "quench/convert.h"
 #include "quench/distributed.h"
@@ -37,16 +35,6 @@ void check_quantizes(const QuantPlan& plan) {
   for (std::size_t i = 0; i < std::min<std::size_t>(plan.skipped.size(), 3); ++i)
     why += concat(i == 0 ? ": " : "; ", "'", plan.skipped[i].value, "' ", plan.skipped[i].reason);
   fail("there is nothing to quantize in this model for platform '", plan.platform, "'", why);
-}
-
-std::vector<std::string> widening_notes(const Graph& graph) {
-  std::set<std::string> types;
-  for (const Value* value : graph.values())
-    if (is_narrow_float(value->dtype())) types.insert(name_of(value->dtype()));
-  std::vector<std::string> notes;
-  for (const std::string& type : types)
-    notes.push_back("the model computes in " + type + ": widened to float32, with a Cast at inputs and outputs");
-  return notes;
 }
 
 // One call per stage; each works on what the previous one left.
@@ -122,6 +110,7 @@ class Quantizing {
     record_.seed = config_.seed;
     record_.device = config_.calibration.device;
     record_.notes = config_.notes;
+    record_data(data_, original_, record_);
     for (std::string& unused : unused_keys(config_)) note(std::move(unused));
     JobConfig config = config_;
     config.output.clear();  // where the files go does not affect their content
@@ -166,7 +155,7 @@ class Quantizing {
     if (options_.plan)
       with_context([&] { return concat("the plan ", options_.plan_name, " does not fit the model ", record_.model); },
                    [&] { check_plan(model_.graph, *options_.plan); });
-    model_.plan = options_.plan ? *options_.plan : make_plan(model_.graph, config_.quant);
+    model_.plan = options_.plan ? *options_.plan : make_plan(model_.graph, config_);
     if (options_.plan) list_removed_entries(model_.graph, config_.quant, model_.plan);
     check_quantizes(model_.plan);
     for (std::string& text : float_kernel_notes(model_.plan)) note(std::move(text));
@@ -311,7 +300,7 @@ class Quantizing {
       if (options_.integer_eval || has_integer_kernels(converted)) integers = std::move(converted);
     });
     if (!first_says(integers.has_value())) return;
-    QUENCH_CHECK(integers, "the first process can evaluate in integers, this one cannot: --no-integer leaves it out");
+    QUENCH_CHECK(integers, "the first process can evaluate in integers, this one cannot: evaluate without them");
     if (are_several())  // an error of one must stop all
       record_.integer_eval = evaluated(*integers, "evaluating integers");
     else

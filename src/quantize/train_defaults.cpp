@@ -1,6 +1,7 @@
 #include "quantize/train_defaults.h"
 
 #include "quantize/method_defaults.h"
+#include "quench/fake_quant.h"
 #include "quench/platform.h"
 #include "quench/quantize.h"
 
@@ -12,10 +13,16 @@ void fill(std::optional<T>& setting, T value) {
   if (!setting) setting = std::move(value);
 }
 
+// The platform's own, if its scale learns: a target that rounds in its own way trains with that.
+std::string learning_quantizer(const QuantSettings& usual) {
+  const FakeQuantEntry* entry = usual.fake_quant ? FakeQuantRegistry::instance().find(*usual.fake_quant) : nullptr;
+  return entry && entry->learns_scale ? *usual.fake_quant : "lsq";
+}
+
 // A loop that observes while it trains needs observers that can be refreshed at every step.
-void fill_for_loop(QuantSettings& settings, const std::string& loop) {
+void fill_for_loop(QuantSettings& settings, const QuantSettings& usual, const std::string& loop) {
   const bool follows = loop == "qat_epoch";
-  fill(settings.fake_quant, std::string(follows ? "fixed" : "lsq"));
+  fill(settings.fake_quant, follows ? std::string("fixed") : learning_quantizer(usual));
   if (follows || loop == "lsq_epoch") fill(settings.observer, std::string(follows ? "ema_min_max" : "lsq"));
 }
 
@@ -25,9 +32,12 @@ JobConfig with_train_defaults(JobConfig config) {
   if (config.train && config.train->metric.empty() && !config.metrics.empty()) config.train->metric = config.metrics[0];
   if (!config.train || config.quant.platform.empty()) return config;
   QuantSettings &weight = config.quant.weight, &activation = config.quant.activation;
-  if (!config.quant.parity && !find_platform(config.quant.platform).fixed_schemes)
-    for (QuantSettings* settings : {&weight, &activation}) fill_for_loop(*settings, config.train->loop);
-  if (!find_platform(config.quant.platform).user_schemes) return config;
+  const Platform& platform = find_platform(config.quant.platform);
+  if (!config.quant.parity && !platform.fixed_schemes) {
+    fill_for_loop(weight, platform.weight, config.train->loop);
+    fill_for_loop(activation, platform.activation, config.train->loop);
+  }
+  if (!platform.user_schemes) return config;
   fill(weight.granularity, Granularity::kChannel);
   fill(weight.symmetric, true);
   fill(activation.granularity, Granularity::kTensor);

@@ -3,7 +3,8 @@
 //   output   conv(q, W) + B
 // An input needs no gradient, only its scale does, and that is a number. Backward through the layer would compute the
 // gradient of every pixel for it, the dearest part of the first layer. But sum(dq * slope) with dq = conv'(dy, W) is
-// sum(dy * conv(slope, W)): a forward convolution. Made by the pass skip_input_gradients, from LSQ's quantizers.
+// sum(dy * conv(slope, W)): a forward convolution; or sum(W * dW) with dW the gradient of that one's weight, which a
+// GPU finds sooner than a sum over all of dy. Made by the pass skip_input_gradients, from LSQ's quantizers.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 
@@ -36,6 +37,13 @@ at::Tensor sum_of_products(const at::Tensor& a, const at::Tensor& b) {
   return at::bmm(rows.unsqueeze(1), others.unsqueeze(2)).sum(at::kFloat);
 }
 
+// The gradient of a factor of `slopes`, which the layer takes as its input.
+at::Tensor factor_gradient(const ConvForm& form, const at::Tensor& dy, const at::Tensor& slopes, const at::Tensor& w) {
+  const at::Tensor x = slopes.to(dy.scalar_type()), like_dy = w.to(dy.scalar_type());
+  if (dy.is_cuda()) return (weight_gradient(form, dy, x, like_dy).to(at::kFloat) * w).sum();
+  return sum_of_products(dy, convolve(form, x, like_dy, std::nullopt));
+}
+
 // y unchanged, with a gradient for the scale. saved: x, scale, zero point, weight.
 at::Tensor with_scale_gradient(const at::Tensor& y, const ConvForm& form, const FakeQuantSpec& spec, const Inputs& in) {
   const at::Tensor &x = in[kX].tensor(), &scale = in[kScale].tensor();
@@ -46,9 +54,7 @@ at::Tensor with_scale_gradient(const at::Tensor& y, const ConvForm& form, const 
                    .backward = [form, spec](const at::Tensor& dy, const Tensors& saved) -> Tensors {
                      const at::Tensor slopes =
                          lsq_slopes(saved[0].to(at::kFloat), {saved[1], saved[2], spec.scheme, spec.by}, spec.options);
-                     const at::Tensor by_scale =
-                         convolve(form, slopes.to(dy.scalar_type()), saved[3].to(dy.scalar_type()), std::nullopt);
-                     return {dy, sum_of_products(dy, by_scale).reshape(saved[1].sizes())};
+                     return {dy, factor_gradient(form, dy, slopes, saved[3]).reshape(saved[1].sizes())};
                    },
                    .save = [&](const Tensors&, const at::Tensor&) -> Tensors { return {x, used, zero, weight}; }});
 }

@@ -76,6 +76,22 @@ std::vector<std::string> diff_plans(const QuantPlan& before, const QuantPlan& af
   return lines;
 }
 
+namespace {
+
+// What is quantized of the fused layer that a tensor is inside of: rules name the layer, as the reason does.
+std::string explain_inside(const QuantPlan& plan, const PlanSkip& skip) {
+  const std::string layer = skip.reason.substr(skip.reason.find('\''));
+  std::string of_it;
+  for (const PlanEntry& entry : plan.entries)
+    if (entry.rule.find(layer) != std::string::npos)
+      of_it += concat(of_it.empty() ? ": " : ", ", "'", entry.value, "' (", name_of(entry.role), ", ",
+                      entry.derived_from.empty() ? entry.scheme.text() : "int32", ")");
+  return concat("'", skip.value, "' is computed inside the fused layer ", layer, " and is no tensor of its own",
+                of_it.empty() ? "" : "; quantized of that layer" + of_it);
+}
+
+}  // namespace
+
 std::string explain(const QuantPlan& plan, const std::string& value) {
   std::vector<std::string> known;
   for (const PlanEntry& entry : plan.entries) {
@@ -83,6 +99,7 @@ std::string explain(const QuantPlan& plan, const std::string& value) {
     known.push_back(entry.value);
   }
   for (const PlanSkip& skip : plan.skipped) {
+    if (skip.value == value && skip.is_inside()) return explain_inside(plan, skip);
     if (skip.value == value) return concat("'", value, "' stays float: ", skip.reason);
     known.push_back(skip.value);
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 
+#include "core/counted.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -60,11 +61,14 @@ std::string plan_summary(const QuantPlan& plan) {
   }
   std::string text = concat("platform    ", plan.platform, plan.parity ? " (parity)" : "", "\n");
   for (const auto& [kind, count] : kinds) text += concat("  ", count, " x ", kind, "\n");
-  if (sharing > 0) text += concat("  ", sharing, " of these take the scale of another tensor\n");
-  const std::int64_t inside =
-      std::count_if(plan.skipped.begin(), plan.skipped.end(), [](const PlanSkip& skip) { return skip.is_inside(); });
-  text += concat("  ", static_cast<std::int64_t>(plan.skipped.size()) - inside, " tensors stay float");
-  return text + (inside > 0 ? concat(" (not counting ", inside, " inside fused layers)\n") : "\n");
+  if (sharing > 0)
+    text +=
+        concat("  ", sharing, sharing == 1 ? " of these takes" : " of these take", " the scale of another tensor\n");
+  // What is inside a fused layer never is a tensor of its own: no news.
+  const std::int64_t left =
+      std::count_if(plan.skipped.begin(), plan.skipped.end(), [](const PlanSkip& skip) { return !skip.is_inside(); });
+  if (left == 0) return text + "  no tensor stays float\n";
+  return text + concat("  ", counted(left, "tensor stays float", "tensors stay float"), "\n");
 }
 
 }  // namespace quench

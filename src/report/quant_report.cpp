@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/counted.h"
 #include "quench/error.h"
 #include "report/eval_text.h"
 #include "report/plan_json.h"
@@ -14,7 +15,12 @@
 namespace quench {
 namespace {
 
-constexpr std::size_t kLayersShown = 20;
+constexpr std::size_t kLayersShown = 20, kSkippedShown = 5;
+
+template <typename Item>
+std::int64_t count_of(const std::vector<Item>& items) {
+  return static_cast<std::int64_t>(items.size());
+}
 
 std::string heading(const std::string& title) {
   return concat("\n", title, "\n", std::string(title.size(), '-'), "\n");
@@ -24,9 +30,13 @@ std::string heading(const std::string& title) {
 std::string drop_text(const EvalResult& before, const EvalResult& after) {
   const PairedTest test = compare_predictions(after.predictions, before.predictions);
   const Interval gain = difference_interval(test);
-  return concat("drop        ", decimals(100 * (before.top1() - after.top1()), 2), " points (95 % interval ",
-                decimals(-100 * gain.high, 2), " to ", decimals(-100 * gain.low, 2), ")\n",
-                "paired      right only when quantized ", test.only_first, ", only in float ", test.only_second,
+  const double drop = before.top1() - after.top1();
+  const std::string line = drop < 0
+                               ? concat("gain        ", decimals(-100 * drop, 2), " points (95 % interval ",
+                                        decimals(100 * gain.low, 2), " to ", decimals(100 * gain.high, 2), ")\n")
+                               : concat("drop        ", decimals(100 * drop, 2), " points (95 % interval ",
+                                        decimals(-100 * gain.high, 2), " to ", decimals(-100 * gain.low, 2), ")\n");
+  return concat(line, "paired      right only when quantized ", test.only_first, ", only in float ", test.only_second,
                 ", another class predicted ", test.changed, " (McNemar's exact test: p = ", decimals(test.p_value, 4),
                 ")\n");
 }
@@ -54,7 +64,7 @@ std::string chosen_part(const QuantizeRecord& record) {
 }
 
 std::string accuracy_part(const QuantizeRecord& record) {
-  if (!record.float_eval || !record.quantized_eval) return "not measured: no --eval data was given\n";
+  if (!record.float_eval || !record.quantized_eval) return "not measured: no data to evaluate on was given\n";
   const EvalResult &before = *record.float_eval, &after = *record.quantized_eval;
   std::string text;
   if (before.chosen) {
@@ -137,24 +147,39 @@ std::string smoothed_text(const SmoothRecord& record) {
                 " by a product of their own, ", outliers, " outlier channels in float\n");
 }
 
+// Broken items that were left out: the first ones by name.
+std::string skipped_text(const QuantizeRecord& record) {
+  std::vector<std::string> all = record.calibration ? record.calibration->skipped : std::vector<std::string>();
+  if (record.float_eval)
+    for (const std::string& message : record.float_eval->skipped)
+      if (std::find(all.begin(), all.end(), message) == all.end()) all.push_back(message);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(all.size(), kSkippedShown); ++i) text += concat("skipped     ", all[i], "\n");
+  if (all.size() > kSkippedShown)
+    text += concat("skipped     ", all.size() - kSkippedShown, " more, which record.json names\n");
+  return text;
+}
+
 }  // namespace
 
 std::string summary_text(const QuantizeRecord& record) {
   std::string text = concat("model       ", record.model, "\n");
   if (record.plan) text += plan_summary(*record.plan);
   if (record.calibration)
-    text += concat("calibrated  on ", record.calibration->images, " images in ",
+    text += concat("calibrated  on ", counted(record.calibration->images, record.item), " in ",
                    decimals(record.calibration->seconds, 2), " s\n");
   if (record.equalized)
-    text += concat("equalized   ", record.equalized->pairs.size(), " pairs of layers; ",
-                   record.equalized->skipped.size(), " layers are not the first of a pair\n");
+    text +=
+        concat("equalized   ", counted(count_of(record.equalized->pairs), "pair"), " of layers; ",
+               counted(count_of(record.equalized->skipped), "layer is", "layers are"), " not the first of a pair\n");
   if (record.smoothed) text += smoothed_text(*record.smoothed);
   if (record.corrected)
-    text += concat("corrected   the biases of ", record.corrected->layers.size(), " layers on ",
-                   record.corrected->images, " images\n");
-  if (record.reconstructed) text += reconstruction_summary(*record.reconstructed);
+    text += concat("corrected   the biases of ", counted(count_of(record.corrected->layers), "layer"), " on ",
+                   counted(record.corrected->images, record.item), "\n");
+  if (record.reconstructed) text += reconstruction_summary(*record.reconstructed, record.item);
   if (record.trained) text += training_summary(*record.trained);
   if (record.agreement) text += concat("agreement   ", agreement_text(*record.agreement), "\n");
+  text += skipped_text(record);
   for (const std::string& warning : record.warnings) text += concat("WARNING     ", warning, "\n");
   for (const std::string& note : record.notes) text += concat("note        ", note, "\n");
   return text + heading("Accuracy") + accuracy_part(record);
@@ -164,8 +189,8 @@ std::string report_text(const QuantizeRecord& record) {
   std::string text = summary_text(record);
   if (record.profile)
     text += heading("Damage by layer") + profile_table(*record.profile, kLayersShown) +
-            concat("on ", record.profile->images,
-                   " images; SQNR in dB; alone: only this layer is quantized; so far: ", "all up to it\n");
+            concat("on ", counted(record.profile->images, record.item),
+                   "; SQNR in dB; alone: only this layer is quantized; so far: ", "all up to it\n");
   if (record.equalized) text += heading("Equalized pairs of layers") + equalized_part(*record.equalized);
   if (record.reconstructed) text += heading("Reconstructed units") + units_table(*record.reconstructed);
   if (record.trained) text += heading("Training") + epochs_table(*record.trained);

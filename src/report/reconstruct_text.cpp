@@ -1,5 +1,6 @@
 #include "report/reconstruct_text.h"
 
+#include "core/counted.h"
 #include "core/decimals.h"
 #include "quench/error.h"
 #include "report/table.h"
@@ -41,10 +42,11 @@ std::string units_table(const ReconstructionRecord& record) {
          "error: squared, of the unit's output, relative to its energy; moved: weights that left their nearest code\n";
 }
 
-std::string reconstruction_summary(const ReconstructionRecord& record) {
+std::string reconstruction_summary(const ReconstructionRecord& record, const std::string& item) {
   std::string text =
-      concat("learned     ", record.method, ": ", record.units.size(), " units on ", record.images, " images in ",
-             decimals(record.seconds, 1), " s; caches took ", size_text(record.memory_bytes));
+      concat("learned     ", record.method, ": ", counted(static_cast<std::int64_t>(record.units.size()), "unit"),
+             " on ", counted(record.images, item), " in ", decimals(record.seconds, 1), " s; caches took ",
+             size_text(record.memory_bytes));
   if (record.spilled_bytes > 0) text += concat(" and ", size_text(record.spilled_bytes), " in files");
   return text + "\n";
 }

@@ -1,5 +1,6 @@
 #include "report/train_text.h"
 
+#include "core/counted.h"
 #include "core/decimals.h"
 #include "quench/error.h"
 #include "quench/metric.h"
@@ -56,9 +57,10 @@ std::string epochs_table(const TrainRecord& record) {
 }
 
 std::string training_summary(const TrainRecord& record) {
-  std::string text = concat("trained     ", record.steps, " steps, ", record.epochs.size(), " epochs, in ",
-                            decimals(record.seconds, 1), " s; kept ",
-                            record.best_epoch > 0 ? concat("epoch ", record.best_epoch) : "what training started from");
+  std::string text =
+      concat("trained     ", counted(record.steps, "step"), ", ",
+             counted(static_cast<std::int64_t>(record.epochs.size()), "epoch"), ", in ", decimals(record.seconds, 1),
+             " s; kept ", record.best_epoch > 0 ? concat("epoch ", record.best_epoch) : "what training started from");
   if (record.best_epoch == 0 && record.start)
     text += concat(" (validation ", score_text(*record.start, record.metric), "): no epoch was better");
   for (const TrainEpoch& one : record.epochs)

@@ -122,6 +122,16 @@ std::string base_name(const fs::path& file) {
   return name;
 }
 
+DeployedModel read_own_format(const std::string& path, const RuntimeEntry& runtime) {
+  DeployedModel model;
+  model.own_format = true;
+  model.path = path;
+  model.file = import_model(path);
+  model.simulated = runtime.read(path);
+  QUENCH_CHECK(!quantizers_of(model.simulated).empty(), "nothing in '", path, "' is quantized");
+  return model;
+}
+
 }  // namespace
 
 std::string or_did_you_mean(const std::string& file_or_folder) {
@@ -139,24 +149,27 @@ std::string or_did_you_mean(const std::string& file_or_folder) {
 
 std::vector<std::string> deployed_files(const std::string& file_or_folder, const std::string& runtime) {
   if (!fs::is_directory(file_or_folder)) return {file_or_folder};
+  const RuntimeEntry& entry = RuntimeRegistry::instance().get(runtime);
   std::vector<std::string> found, models;
   for (const std::string& path : files_of(file_or_folder)) {
     if (path.ends_with(".onnx") && !path.ends_with(".quench.onnx")) models.push_back(path);
-    if (path.ends_with("_qdq.onnx")) found.push_back(path);
+    if (path.ends_with(entry.ending)) found.push_back(path);
   }
   QUENCH_CHECK(found.size() <= 1, "there are ", found.size(), " deployed models in '", file_or_folder,
                "'; name the file");
-  if (found.empty() && models.size() == 1) found = models;  // someone else's
-  if (RuntimeRegistry::instance().get(runtime).reads_fake_quantize)
+  if (found.empty() && models.size() == 1 && !entry.read) found = models;  // someone else's
+  if (entry.reads_fake_quantize)
     for (const std::string& path : models)
       if (path.ends_with("_deploy_model.onnx") && !quantizers_of(import_model(path)).empty()) found.push_back(path);
   if (!found.empty()) return found;
   const std::string meant = or_did_you_mean(file_or_folder);
-  fail("there is no deployed model that runtime '", runtime, "' reads in '", file_or_folder, "' (N_qdq.onnx)",
-       meant.empty() ? "; 'quench deploy' of a platform whose product is Q/DQ writes one" : meant);
+  const std::string who = entry.read ? "for it" : "whose product is Q/DQ";
+  fail("there is no deployed model that runtime '", runtime, "' reads in '", file_or_folder, "' (N", entry.ending, ")",
+       meant.empty() ? concat("; 'quench deploy' of a platform ", who, " writes one") : meant);
 }
 
-DeployedModel read_deployed(const std::string& path, bool rounds_biases) {
+DeployedModel read_deployed(const std::string& path, const RuntimeEntry& runtime) {
+  if (runtime.read) return read_own_format(path, runtime);
   DeployedModel model;
   model.path = path;
   model.file = import_model(path);
@@ -169,7 +182,7 @@ DeployedModel read_deployed(const std::string& path, bool rounds_biases) {
   QUENCH_CHECK(!quantizers_of(model.simulated).empty(), "'", path,
                "' has no QuantizeLinear and DequantizeLinear (nor FakeQuantize): it is not a deployed Q/DQ model",
                or_did_you_mean(path));
-  if (rounds_biases) round_biases(model.simulated);
+  if (runtime.rounds_biases) round_biases(model.simulated);
   find_taps(model);
   return model;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "quench/graph.h"
+#include "quench/verify.h"
 
 namespace quench {
 
@@ -20,12 +21,13 @@ struct DeployedModel {
   Graph simulated;                    // quantizers instead of QuantizeLinear and DequantizeLinear
   std::vector<Tap> taps;              // in order of the simulation
   std::vector<std::string> untapped;  // quantized tensors whose codes no array of NumPy can hold
+  bool own_format = false;            // the runtime read it: what quantizes is not in the file's graph
 };
-// `rounds_biases`: the simulation has the biases of a runtime that puts them into int32 by itself.
 // "; did you mean 'out/deploy'?" where someone named the folder above, the calibrated model or the reference; else "".
 std::string or_did_you_mean(const std::string& file_or_folder);
 
-DeployedModel read_deployed(const std::string& path, bool rounds_biases);
+// As that runtime reads it; the simulation has the biases of one that puts them into int32 by itself.
+DeployedModel read_deployed(const std::string& path, const RuntimeEntry& runtime);
 
 // Writes the file's graph with the codes of every tap among its outputs.
 void write_tapped(const DeployedModel& model, const std::string& path);

@@ -15,9 +15,11 @@ at::Tensor Call::trimmed(const at::Tensor& joined) const {
 
 LayerCheck::LayerCheck(const DeployedModel& model, Requantize rule, const std::string& tapped_file)
     : model_(model), network_(model.simulated, rule), file_(tapped_file) {
-  QUENCH_CHECK(!model_.taps.empty(), "no activation of '", model_.path, "' is quantized: omit --layers");
-  QUENCH_CHECK(model_.untapped.empty(), "the codes of '", model_.untapped[0],
-               "' cannot be read from outside, so what follows cannot be recomputed: omit --layers");
+  QUENCH_CHECK(!model_.taps.empty(), "no activation of '", model_.path,
+               "' is quantized: there are no layers to compare");
+  QUENCH_CHECK(
+      model_.untapped.empty(), "the codes of '", model_.untapped[0],
+      "' cannot be read from outside, so what follows cannot be recomputed: verify it without comparing layers");
   write_tapped(model_, file_);
 }
 

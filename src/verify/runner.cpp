@@ -25,7 +25,7 @@ fs::path scripts_folder() {
     for (const char* place : {"tools/runners", "share/quench/runners"})
       if (fs::is_directory(folder / place)) return folder / place;
   fail("the scripts that run third-party runtimes were not found; say where they are (QUENCH_RUNNERS=DIR), or give ",
-       "a command of your own (--runner)");
+       "a command of your own ('runner')");
 }
 
 // The script that makes the environment for runtimes, in the source tree and in the installation.
@@ -75,6 +75,9 @@ Runner::Runner(std::string description, std::vector<std::string> command, double
 
 NamedValues Runner::run(const std::string& model, const NamedValues& inputs, ScratchFolder& folder,
                         const std::set<std::string>& shared) const {
+  if (function_)
+    return with_context([&] { return concat("in the runtime '", description_, "'"); },
+                        [&] { return function_(model, inputs); });
   const std::string from = folder.file("inputs.npz"), to = folder.file("outputs.npz");
   fs::remove(to);
   write_npz(from, for_numpy(inputs));
@@ -96,6 +99,11 @@ Runner make_runner(const VerifyOptions& options) {
   if (!options.runner.empty())
     return {options.runner, {"/bin/sh", "-c", options.runner + " \"$@\"", "sh"}, options.timeout};
   const RuntimeEntry& runtime = RuntimeRegistry::instance().get(options.runtime);
+  if (runtime.run) {
+    Runner inside(options.runtime, {}, options.timeout);
+    inside.function_ = runtime.run;
+    return inside;
+  }
   Runner runner(options.runtime, script_command(runtime), options.timeout);
   runner.hint_ = concat("; '", setup_script().string(), " ", options.runtime, "' creates an environment that has it");
   return runner;

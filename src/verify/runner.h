@@ -28,7 +28,8 @@ class Runner {
   std::string description_;
   std::vector<std::string> command_;
   double timeout_;
-  std::string hint_;  // what to do if it cannot be started
+  std::string hint_;                                                           // what to do if it cannot be started
+  NamedValues (*function_)(const std::string&, const NamedValues&) = nullptr;  // instead of the command
 
   friend Runner make_runner(const VerifyOptions& options);
 };

@@ -20,8 +20,10 @@ class RuntimeModel {
  public:
   RuntimeModel(const std::string& path, const VerifyOptions& options)
       : runner_(make_runner(options)),
-        model_(read_deployed(path, RuntimeRegistry::instance().get(options.runtime).rounds_biases)),
+        model_(read_deployed(path, RuntimeRegistry::instance().get(options.runtime))),
         file_(folder_.file("tapped.onnx")) {
+    QUENCH_CHECK(!model_.own_format, "runtime '", options.runtime,
+                 "' does not show its codes: 'quench verify' compares it");
     write_tapped(model_, file_);
     for (const Tap& tap : model_.taps)
       taps_[tap.quantizer] = {tap.codes, qtype_of(*model_.simulated.value(tap.quantizer).producer())};

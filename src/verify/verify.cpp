@@ -64,7 +64,7 @@ class Verification {
       : options_(options),
         runtime_(RuntimeRegistry::instance().get(options.runtime)),
         runner_(make_runner(options)),
-        model_(read_deployed(path, runtime_.rounds_biases)),
+        model_(read_deployed(path, runtime_)),
         simulation_(simulation_of(model_, runtime_.fuses_add)),
         executor_(simulation_),
         with_states_(data.feedback().states.empty() ? nullptr : with_feedback(simulation_, data, false)),
@@ -75,6 +75,8 @@ class Verification {
                  "' has quantizers that runtime '", options.runtime,
                  "' does not read: it is a calibrated model, or one for vendors' tools; 'quench deploy' writes a Q/DQ ",
                  "file (N_qdq.onnx)", or_did_you_mean(path));
+    QUENCH_CHECK(!(model_.own_format && options.layers), "runtime '", options.runtime,
+                 "' does not show the codes of its layers: omit --layers");
     find_unsliced();
     result_.file = path;
     result_.runtime = options.runner.empty() ? options.runtime : options.runner;

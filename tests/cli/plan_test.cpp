@@ -67,6 +67,34 @@ TEST(Plan, SaysWhatIsWrong) {
                  "no/plan.yaml");
 }
 
+TEST(Plan, ARuleThatMatchesNothingIsShownWithItsLine) {
+  const TemporaryFolder folder;
+  const std::string job = folder.path("job.yaml");
+  const auto refused = [&](const std::string& rule) {
+    std::ofstream(job) << "version: 1\nplatform: tensorrt\nlayers:\n  - " << rule << "\n";
+    return quench_run({"plan", demo_model(), "--config", job});
+  };
+  const std::string name =
+      plan_from_yaml(quench_run({"plan", demo_model(), "--platform", "tensorrt"}).out).entries[0].rule;
+  const std::size_t quote = name.find('\'');
+  const std::string layer = name.substr(quote + 1, name.rfind('\'') - quote - 1);
+  for (const std::string& wrong : {layer + "x", "=" + layer + "x", layer + "x*"}) {
+    const Outcome outcome = refused("{match: '" + wrong + "', float: true}");
+    expect_refused(outcome, "the rule {match: " + wrong + "} matches no layer; did you mean '" + layer + "'?");
+    expect_refused(outcome, "at line 4 of " + job);
+  }
+  expect_refused(refused("{op: Softplus, float: true}"), "matches no layer; there are layers of ");
+}
+
+// They take all words up to the next option; the model is none of them.
+TEST(Plan, SettingsLeaveTheModelAlone) {
+  const std::vector<std::string> wanted = {"plan", demo_model(), "--platform", "tensorrt", "--set", "parity=true"};
+  const std::string plan = quench_run(wanted).out;
+  EXPECT_NE(plan.find("parity: true"), std::string::npos) << plan;
+  EXPECT_EQ(quench_run({"plan", "--set", "platform=tensorrt", "--set", "parity=true", demo_model()}).out, plan);
+  EXPECT_EQ(quench_run({"plan", "--cfg-options", "platform=tensorrt", "parity=true", demo_model()}).out, plan);
+}
+
 TEST(Inspect, SaysWhyATensorIsQuantizedOrNot) {
   const QuantPlan plan = plan_from_yaml(quench_run({"plan", demo_model(), "--platform", "tensorrt"}).out);
   const auto why = [](const std::string& tensor) {
@@ -75,7 +103,15 @@ TEST(Inspect, SaysWhyATensorIsQuantizedOrNot) {
   const PlanEntry& entry = plan.entries[0];
   EXPECT_EQ(why(entry.value).out, explain(plan, entry.value) + "\n");
   EXPECT_NE(why(entry.value).out.find("rule: " + entry.rule), std::string::npos);
-  EXPECT_NE(why(plan.skipped[0].value).out.find("stays float"), std::string::npos);
+  for (const PlanSkip& skip : plan.skipped) {
+    const std::string said = explain(plan, skip.value);
+    if (!skip.is_inside()) EXPECT_NE(said.find("' stays float: "), std::string::npos) << said;
+    if (!skip.is_inside()) continue;
+    EXPECT_EQ(said.find("'" + skip.value + "' is computed inside the fused layer '"), 0U) << said;
+    EXPECT_NE(said.find("and is no tensor of its own; quantized of that layer: '"), std::string::npos) << said;
+    EXPECT_NE(said.find("(weight, int8 symmetric"), std::string::npos) << said;
+    EXPECT_EQ(why(skip.value).out, said + "\n");
+  }
   expect_refused(why(entry.value + "x"), "did you mean '" + entry.value + "'?");
   expect_refused(quench_run({"inspect", demo_model(), "--why", entry.value}), "the model carries no plan");
 }

@@ -35,6 +35,8 @@ TEST(PlugInOfACommand, GivesAPlatformAndItsObserver) {
   const std::string plan = read_text(folder.path("out/plan.yaml"));
   EXPECT_NE(plan.find("abs_max"), std::string::npos);
   EXPECT_NE(plan.find("input of Relu"), std::string::npos);
+  const auto record = nlohmann::json::parse(read_text(folder.path("out/record.json")));
+  EXPECT_NE(record.at("config").get<std::string>().find("test_plugin.so"), std::string::npos);
 }
 
 TEST(PlugInOfAConfig, IsLoadedBeforeItsNamesAreLookedUp) {

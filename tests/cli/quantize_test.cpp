@@ -241,13 +241,19 @@ TEST(Quantize, AFolderOfOursIsMadeAnew) {
   EXPECT_TRUE(std::filesystem::exists(job.path("deploy/fashion_cnn_qdq.onnx")));
   EXPECT_TRUE(std::filesystem::exists(job.path("after_fuse.txt")));
   std::ofstream(job.path("notes.txt")) << "mine";
-  const Outcome second = job.run({"--platform", "tensorrt", "--calib", demo_data(0, 16), "--profile", "0"});
+  const std::vector<std::string> other = {"--platform", "tensorrt", "--calib", demo_data(0, 16), "--profile", "0"};
+  expect_refused(job.run(other),
+                 "fashion_cnn.quench.onnx' already exists; --force replaces it, and all files of that job");
+  EXPECT_TRUE(std::filesystem::exists(job.path("deploy/fashion_cnn_qdq.onnx")));
+  std::vector<std::string> forced = other;
+  forced.push_back("--force");
+  const Outcome second = job.run(forced);
   ASSERT_EQ(second.code, 0) << second.err;
   EXPECT_FALSE(std::filesystem::exists(job.path("deploy/fashion_cnn_qdq.onnx")));
   EXPECT_FALSE(std::filesystem::exists(job.path("after_fuse.txt")));
   EXPECT_TRUE(std::filesystem::exists(job.path("deploy/fashion_cnn_clip_ranges.json")));
   EXPECT_EQ(read_text(job.path("notes.txt")), "mine");
-  ASSERT_EQ(job.calibrated({"--no-deploy"}).code, 0);
+  ASSERT_EQ(job.calibrated({"--no-deploy", "--force"}).code, 0);
   EXPECT_FALSE(std::filesystem::exists(job.path("deploy")));
 }
 

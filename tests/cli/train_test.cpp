@@ -6,6 +6,7 @@
 
 #include "cli/demo.h"
 #include "cli/program.h"
+#include "core/folder_lock.h"
 #include "core/philox.h"
 #include "verify/deployed_demo.h"
 
@@ -101,6 +102,29 @@ TEST(TrainCommand, CalibratesOnTheFirstItemsOfTheTrainingData) {
   const std::string config = trained_on(5000).at("config").get<std::string>();
   const std::string calib = config.substr(config.find("calib:"), config.find("train:") - config.find("calib:"));
   EXPECT_NE(calib.find("limit: \"1024\""), std::string::npos) << config;
+}
+
+// Hours of work are not thrown away by a command that was typed once more.
+TEST(TrainCommand, ReplacesEarlierResultsOnlyWithForce) {
+  const TemporaryFolder folder;
+  const std::string out = folder.path("out");
+  ASSERT_EQ(quench_run({"quantize", demo_model(), "--platform", "onnxruntime", "--calib", demo_data(0, 8), "-o", out,
+                        "--profile", "0", "--no-deploy"})
+                .code,
+            0);
+  expect_refused(quench_run(job(out)), "fashion_cnn.quench.onnx' already exists; --force replaces it");
+  const std::string other = folder.path("other");
+  std::filesystem::create_directories(other + "/training");
+  std::ofstream(other + "/training/checkpoint.safetensors") << "precious";
+  expect_refused(quench_run(job(other)),
+                 "is of an interrupted training; --resume goes on from it, --force discards it");
+  EXPECT_EQ(read_text(other + "/training/checkpoint.safetensors"), "precious");
+}
+
+TEST(TrainCommand, TwoJobsDoNotShareAFolder) {
+  const TemporaryFolder folder;
+  const FolderLock other(folder.path("out/training"));
+  expect_refused(quench_run(job(folder.path("out"))), "another process is working in '" + folder.path("out/training"));
 }
 
 TEST(TrainCommand, BadInputIsRefused) {

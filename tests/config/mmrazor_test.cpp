@@ -66,6 +66,18 @@ deploy_cfg:
   function_record_to_pop: [mmcls.models.classifiers.ImageClassifier.forward, torch.Tensor.__getattribute__]
 )";
 
+// Data that the command line names has no norm of its own in such a config.
+TEST(Mmrazor, ThePreprocessorNormalizesOtherDataToo) {
+  JobConfig job = job_of(kPtq);
+  job.data.calib = parse_spec("images:elsewhere");
+  job.data.eval = parse_spec("images:elsewhere?norm=none");
+  normalize_data(job);
+  EXPECT_EQ(job.data.calib->options.at("mean"), job.mean);
+  EXPECT_EQ(job.data.calib->options.at("std"), job.std);
+  EXPECT_FALSE(job.mean.empty());
+  EXPECT_FALSE(job.data.eval->options.contains("mean")) << "it has a norm";
+}
+
 TEST(Mmrazor, ReadsTheQuantizer) {
   const JobConfig job = job_of(kPtq);
   EXPECT_EQ(job.layout, "mmrazor");

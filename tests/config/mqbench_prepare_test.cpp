@@ -1,5 +1,6 @@
 // MQBench's prepare_custom_config_dict, docs/config.md 3.
 #include "config/jobs.h"
+#include "quench/op.h"
 
 namespace quench {
 namespace {
@@ -27,7 +28,7 @@ extra_quantizer_dict:
   academic_mode: True
 preserve_attr: {"": [forward_train, num_classes], backbone: [strides]}
 concrect_args: {return_loss: False}
-leaf_module: [MyHead]
+leaf_module: [torch.nn.LSTM]
 extra_fuse_dict:
   additional_fuser_method_mapping: {"(torch.nn.Linear, torch.nn.BatchNorm1d)": fuse_linear_bn}
   additional_fusion_pattern: {"(torch.nn.ReLU, (torch.nn.BatchNorm2d, torch.nn.Conv2d))": ConvBNReLUFusion}
@@ -84,7 +85,7 @@ TEST(MqbenchPrepare, KeepsWhatBelongsToTheModuleOrItsTrace) {
   const JobConfig job = job_of(kAll);
   EXPECT_EQ(job.metadata.at("preserve_attr."), "forward_train,num_classes");
   EXPECT_EQ(job.metadata.at("preserve_attr.backbone"), "strides");
-  EXPECT_EQ(job.metadata.at("leaf_module"), "MyHead");
+  EXPECT_EQ(job.metadata.at("leaf_module"), "torch.nn.LSTM");
   EXPECT_CONTAINS(message_of([&] { refuse_unbuilt(job, JobStage::kTrace); }), "'concrect_args' at line 21 of job.yaml");
   EXPECT_EQ(message_of([&] { refuse_unbuilt(job, JobStage::kQuantize); }), "(no error)");
   EXPECT_EQ(job.notes.size(), 2u);  // leaf_module and the QAT modules
@@ -135,6 +136,26 @@ TEST(MqbenchPrepare, UnknownKeysAreNamed) {
   EXPECT_CONTAINS(refused("extra_quantizer_dict: {exclude_modul_name: []}"), "did you mean 'exclude_module_name'?");
   EXPECT_CONTAINS(refused("\nextra_quantizer_dict: {additional_module_type: [nn.Foo]}"), "'nn.Foo' is neither");
   EXPECT_CONTAINS(refused("extra_fuse_dict: {additional_fuser_method_maping: {}}"), "did you mean");
+}
+
+// An operator of a user's own, as a plug-in registers it.
+QUENCH_REGISTER_OP("test.ExampleMod", nullptr, nullptr, OpTraits{}, "of a test")
+
+TEST(MqbenchPrepare, LayersOfOnesOwnAreOperators) {
+  const JobConfig job = job_of(
+      "leaf_module: [models.ExampleMod]\nextra_quantizer_dict: {additional_module_type: [models.ExampleMod]}\n"
+      "extra_fuse_dict:\n  additional_fuser_method_mapping: {\"(models.ExampleMod, torch.nn.ReLU)\": fuse}\n"
+      "  additional_qat_module_mapping: {models.ExampleMod: models.QatExampleMod}");
+  EXPECT_EQ(job.quant.additional_ops, Names{"test.ExampleMod"});
+  EXPECT_EQ(job.quant.fuse_patterns, (std::vector<Names>{{"test.ExampleMod", "Relu"}}));
+  const std::string hook = "QUENCH_REGISTER_OP of quench/op.h";
+  EXPECT_CONTAINS(refused("leaf_module: [MyHead]"), "'MyHead' is neither");
+  EXPECT_CONTAINS(refused("leaf_module: [MyHead]"), "quench::Leaf (quench/torch.h)");
+  EXPECT_CONTAINS(refused("leaf_module: [MyHead]"), hook);
+  const std::string fuse = "extra_fuse_dict: {";
+  EXPECT_CONTAINS(refused(fuse + "additional_fuser_method_mapping: {\"(MyHead, torch.nn.ReLU)\": f}}"), hook);
+  EXPECT_CONTAINS(refused(fuse + "additional_fusion_pattern: {\"(torch.nn.ReLU, MyHead)\": f}}"), hook);
+  EXPECT_CONTAINS(refused(fuse + "additional_qat_module_mappings: {MyHead: MyQatHead}}"), hook);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ TEST(OnnxRuntime, GivesEveryCodeOfTheConvertedResNet20) {
   DeployOptions options;
   options.name = "resnet20";
   write_deployment(deploy(net->model, options), folder.path("files"));
-  const DeployedModel file = read_deployed(deployed_files(folder.path("files"), "onnxruntime").at(0), false);
+  const DeployedModel file = read_deployed(deployed_files(folder.path("files"), "onnxruntime").at(0), {});
   const std::string tapped_file = folder.path("tapped.onnx");
   write_tapped(file, tapped_file);
   const NamedValues inputs = {{file.file.inputs()[0]->name(), RtValue(net->images)}};

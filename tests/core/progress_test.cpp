@@ -48,6 +48,32 @@ TEST(Progress, DrawsABarAndWipesItAtTheEnd) {
   EXPECT_EQ(shown.out.str().back(), '\r');
 }
 
+// What does not fit into a line would be broken, and each new bar would leave the old one above it.
+TEST(Progress, FitsANarrowTerminal) {
+  const auto bar = [](std::size_t columns) {
+    Shown shown;
+    Progress progress(shown.out, ProgressStyle::kBar, "evaluating", "images", shown.clock());
+    progress.limit_columns(columns);
+    shown.now = 2.0;
+    progress.show(50, 100);
+    return shown.out.str().substr(1);
+  };
+  EXPECT_EQ(bar(81), "evaluating [###############...............] 50/100  25 images/s  0:02 left");
+  EXPECT_EQ(bar(51), "evaluating [###...] 50/100  25 images/s  0:02 left");
+  EXPECT_EQ(bar(20), "evaluating [] 50/10");
+  for (std::size_t columns = 2; columns < 90; ++columns) EXPECT_LT(bar(columns).size(), columns) << columns;
+}
+
+// As after --resume: 900 of 1000 steps were made by the run before.
+TEST(Progress, CountsOnlyItsOwnWorkForTheRate) {
+  Shown shown;
+  Progress progress(shown.out, ProgressStyle::kLines, "training", "steps", shown.clock());
+  progress.begin(900);
+  shown.now = 10.0;
+  progress.show(920, 1000);
+  EXPECT_EQ(shown.out.str(), "training: 920 of 1000 steps, 2.0 steps/s, 0:40 left\n");
+}
+
 TEST(Progress, IsSilentWhenAsked) {
   Shown shown;
   Progress progress(shown.out, ProgressStyle::kSilent, "evaluating", "images", shown.clock());

@@ -30,5 +30,27 @@ TEST(FailUnknownName, ListsWhatIsKnown) {
   }
 }
 
+// Of hundreds of names, such as those of a graph's values, a few show what they look like.
+TEST(FailUnknownName, ShowsAFewOfMany) {
+  std::vector<std::string> many;
+  for (int i = 0; i < 120; ++i) many.push_back("v" + std::to_string(i));
+  try {
+    fail_unknown_name("value", "zebra", many);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(),
+              "unknown value 'zebra'; there are 120, such as 'v0', 'v20', 'v40', 'v60', 'v80', 'v100'");
+  }
+}
+
+TEST(FailUnknownName, SaysWhenNothingIsKnown) {
+  try {
+    fail_unknown_name("runtime", "x", {});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(), "unknown runtime 'x'; there are none");
+  }
+}
+
 }  // namespace
 }  // namespace quench

@@ -1,4 +1,4 @@
-// Captured and replayed runs on a GPU, copies that are not waited for, and the end of a convolution.
+// Captured and replayed runs on a GPU, copies that are not waited for, and small kernels.
 #include "kernels/replay.h"
 
 #include <ATen/ATen.h>
@@ -6,6 +6,7 @@
 
 #include "kernels/device_copy.h"
 #include "kernels/finish_conv.h"
+#include "kernels/learned_params.h"
 #include "measure/fast_run.h"
 #include "quench/torch.h"
 #include "quench/zoo_net.h"
@@ -66,6 +67,33 @@ TEST(FinishConvOnCuda, IsTheSameAsOnTheCpu) {
       EXPECT_TRUE(at::equal(there.cpu(), here)) << channels;
     }
   }
+}
+
+TEST(LearnedParamsOnCuda, AreKeptWithinTheirBounds) {
+  NEEDS_CUDA();
+  const at::Tensor scale = at::tensor({-2.0F, 0.0F, 3.0F}).cuda(), zero = at::tensor({-1.0F, 2.5F, 99.0F}).cuda();
+  at::Tensor used, codes;
+  EXPECT_TRUE(learned_params_in_one(scale, zero, {0.25F, {0.0F, 15.0F, false}, false}, used, codes));
+  EXPECT_TRUE(at::equal(used.cpu(), at::tensor({2.0F, 0.25F, 3.0F})));
+  EXPECT_TRUE(at::equal(codes.cpu(), at::tensor({0.0F, 2.0F, 15.0F})));
+  EXPECT_EQ(scale[0].item<float>(), -2.0F);
+  EXPECT_TRUE(learned_params_in_one(scale, zero, {0.25F, {0.0F, 15.0F, false}, true}, used, codes));
+  EXPECT_TRUE(at::equal(scale, used));
+  EXPECT_TRUE(at::equal(zero.cpu(), at::tensor({0.0F, 2.5F, 15.0F})));
+  EXPECT_TRUE(learned_params_in_one(scale, zero, {0.25F, {-8.0F, 7.0F, true}, true}, used, codes));
+  EXPECT_TRUE(at::equal(codes.cpu(), at::zeros({3})));
+}
+
+TEST(LearnedParamsOnCuda, SlopesAreThoseOfTheReference) {
+  NEEDS_CUDA();
+  const QScheme scheme = QScheme::parse("uint4 affine tensor");
+  const at::Tensor x = at::randn({3, 5, 7}) * 3, scale = at::scalar_tensor(0.3F), zero = at::scalar_tensor(4.0F);
+  at::Tensor slopes;
+  ASSERT_TRUE(slopes_in_one(x.cuda(), {scale.cuda(), zero.cuda(), scheme}, 0.5, slopes));
+  const at::Tensor steps = x * scale.reciprocal(), rounded = steps.round();
+  const at::Tensor expected =
+      at::where(rounded < -4, at::full({}, -4.0F), at::where(rounded > 11, at::full({}, 11.0F), rounded - steps));
+  EXPECT_TRUE(at::allclose(slopes.cpu(), expected * 0.5, 1e-6, 1e-6));
 }
 
 TEST(FastRunOnCuda, GivesEachBatchItsOwnResult) {

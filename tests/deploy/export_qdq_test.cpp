@@ -237,7 +237,8 @@ TEST(WriteDeployment, AllOrNothing) {
   Deployment deployment = deployed(calibrated_graph("onnxruntime"));
   write_deployment(deployment, folder.string());
   EXPECT_TRUE(fs::exists(folder / "net_qdq.onnx"));
-  EXPECT_NE(message_of([&] { write_deployment(deployment, folder.string()); }).find("--force"), std::string::npos);
+  EXPECT_NE(message_of([&] { write_deployment(deployment, folder.string()); }).find("'force' replaces it"),
+            std::string::npos);
   write_deployment(deployment, folder.string(), true);
   fs::remove_all(folder);
   deployment.files[1].opset = 5;  // the second cannot be written

@@ -3,6 +3,7 @@
 
 #include "deploy/ranged_graph.h"
 #include "graph/tensor_types.h"
+#include "quantized/own_tensor.h"
 #include "quench/vendor_node.h"
 
 namespace quench {
@@ -132,6 +133,43 @@ TEST(ReferenceModel, APluginsOwnOperator) {
   EXPECT_EQ(fake_quant_spec(*read_back(file).find_node("relu.fq")).algorithm, "test_own");
   Graph channels = net_with("w", "int8 symmetric channel:0", kTwo, "test_own");
   EXPECT_NE(refusal_of(channels).find("has no node that vendors' tools read"), std::string::npos);
+}
+
+// A quantizer whose bounds learn: they are tensors of its own.
+class OwnBounds : public FakeQuant {
+ public:
+  explicit OwnBounds(const FakeQuantSpec& spec) : FakeQuant(spec) {}
+  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& t, const FakeQuantRun&) const override {
+    const auto bound = [&](int i) { return t.own(i).round().clamp(scheme().qmin(), scheme().qmax()); };
+    return at::round(x / t.scale()).clamp(bound(0), bound(1)) * t.scale();
+  }
+};
+QUENCH_REGISTER_ITEM(FakeQuantEntry, "test_bounds", "for this test",
+                     {.make = [](const FakeQuantSpec& spec) -> std::unique_ptr<FakeQuant> {
+                        return std::make_unique<OwnBounds>(spec);
+                      },
+                      .params = [](const FakeQuantSpec&) -> std::vector<FakeQuantParam> {
+                        return {{"quant_min", ParamShape::kScalar, true, -8.0},
+                                {"quant_max", ParamShape::kScalar, true, 7.0}};
+                      },
+                      .per_channel = false})
+QUENCH_REGISTER_ITEM(VendorNode, "test_bounds", "for this test",
+                     {{"TestBoundsQuantize", VendorLayout::kLearnedCodes}, {}})
+
+TEST(ReferenceModel, BoundsThatWereLearned) {
+  Graph graph = plain_net();
+  quantize(graph, "relu", "int4 symmetric tensor narrow", kOne, "test_bounds");
+  const Node& before = *graph.find_node("relu.fq");
+  own_tensor(before, "quant_min").detach().fill_(-3.4);
+  own_tensor(before, "quant_max").detach().fill_(9.0);  // beyond what the codes can be
+  const DeployFile file = file_of(deployed(planned(graph, "academic")), "net_quantizers.onnx");
+  EXPECT_EQ(file.model.find_node("relu.fq")->get_int("quant_min", 0), -3);
+  EXPECT_EQ(file.model.find_node("relu.fq")->get_int("quant_max", 0), 7);
+  const Graph again = read_back(file);
+  const Node& after = *again.find_node("relu.fq");
+  EXPECT_EQ(fake_quant_spec(after).scheme.text(), "int4 symmetric tensor narrow");
+  EXPECT_EQ(own_tensor(after, "quant_min").item<float>(), -3.0F);
+  EXPECT_EQ(own_tensor(after, "quant_max").item<float>(), 7.0F);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "deploy/forms/strip.h"
+#include "quench/side_file.h"
 
 #include <gtest/gtest.h>
 
@@ -59,6 +59,19 @@ TEST(Strip, RangesFoundBehindMovers) {
   StrippedModel model = strip_quantizers(ready_for_deployment(calibrated(graph)));
   pass_ranges_back(model);
   EXPECT_EQ(names_of(model), "pool flat reshape ");  // through two; no further than what averages
+}
+
+// What an algorithm has beyond scale and zero point, for targets that need it: numbers, but not what is like x.
+TEST(Strip, TellsTheAlgorithmAndItsNumbers) {
+  Graph graph = plain_net();
+  quantize(graph, "relu", "uint8 affine tensor", {{0.5F}, {0}}, "pact");
+  quantize(graph, "w", kInt8, {{0.25F}, {0}}, "adaround");
+  const StrippedModel model = strip_quantizers(ready_for_deployment(calibrated(graph)));
+  EXPECT_EQ(model.find("relu")->algorithm, "pact");
+  EXPECT_EQ(model.find("relu")->own.size(), params_of(fake_quant_spec(*graph.find_node("relu.fq"))).size() - 2);
+  for (const auto& [name, numbers] : model.find("relu")->own) EXPECT_EQ(numbers.size(), 1U) << name;
+  EXPECT_EQ(model.find("w")->algorithm, "adaround");
+  EXPECT_TRUE(model.find("w")->own.empty());
 }
 
 }  // namespace

@@ -56,7 +56,9 @@ TEST(Academic, FirstAndLastLayerHaveEightBits) {
 TEST(Academic, HasNoDefaults) {
   QuantConfig config;
   config.platform = "academic";
-  EXPECT_REFUSES(config, "platform 'academic' has no defaults: bits, observer and fake_quant of the weight must be");
+  EXPECT_REFUSES(config,
+                 "platform 'academic' has no defaults: bits, observer, fake_quant of the weight must be given, as in "
+                 "defaults.weight={bits: 8");
 }
 
 }  // namespace

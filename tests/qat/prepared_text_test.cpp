@@ -91,6 +91,7 @@ TEST(PreparedText, IntegersInTheShapeOfTheModule) {
                 "  (dequant): DeQuantize()\n"
                 "  (bn.flatten): Flatten()\n"
                 ")");
+  EXPECT_EQ(print_converted(*q, integers), print_converted(model, integers));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "convert/quantized.h"
 #include "deploy/deploy_files.h"
 #include "deploy/forms/side_file.h"
+#include "deploy/forms/strip.h"
 #include "quench/error.h"
 #include "quench/pass.h"
 #include "quench/quantized_model.h"

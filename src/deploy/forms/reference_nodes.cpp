@@ -6,6 +6,7 @@
 #include "deploy/forms/strip.h"
 #include "deploy/onnx/graph.h"
 #include "deploy/onnx/lowest_opset.h"
+#include "quantized/own_tensor.h"
 #include "quench/error.h"
 #include "quench/quantized_model.h"
 #include "quench/vendor_node.h"
@@ -48,19 +49,31 @@ class ReferenceGraph {
     const bool has_grid = type.scheme.is_int() && type.scheme.granularity() != Granularity::kGroup;
     QUENCH_CHECK(!op.op.empty() && (has_grid || op.layout == VendorLayout::kMagnitude), node.where(), ": '",
                  type.scheme.text(), "' has no node that vendors' tools read");
+    const std::map<std::string, Attr> attributes = code_attributes(node, type, op);
     const std::vector<Value*> before = node.inputs();
     graph_.set_inputs(node, inputs_of(node, type, op));
     for (std::size_t slot = 1; slot < before.size(); ++slot)
       if (before[slot]->uses().empty()) graph_.erase(*before[slot]);  // others may share it
     node.attrs.clear();
     node.metadata.clear();
-    if (op.layout == VendorLayout::kCodesAsAttributes) {
-      node.attrs["quant_min"] = std::int64_t{type.scheme.qmin()};
-      node.attrs["quant_max"] = std::int64_t{type.scheme.qmax()};
-    }
+    for (const auto& [name, value] : attributes) node.attrs[name] = value;
     const Options options = spec.options.checked(FakeQuantRegistry::instance().get(spec.algorithm).options, "");
     for (const std::string& name : op.options) node.attrs[name] = options.number(name);
     graph_.set_op(node, concat(kVendorDomain, ".", op.op));
+  }
+
+  static std::map<std::string, Attr> code_attributes(const Node& node, const QType& type, const VendorOp& op) {
+    if (op.layout == VendorLayout::kCodesAsAttributes)
+      return {{"quant_min", std::int64_t{type.scheme.qmin()}}, {"quant_max", std::int64_t{type.scheme.qmax()}}};
+    if (op.layout != VendorLayout::kLearnedCodes) return {};
+    return {{"quant_min", learned_code(node, type.scheme, "quant_min")},
+            {"quant_max", learned_code(node, type.scheme, "quant_max")},
+            {"scheme", type.scheme.text()}};
+  }
+
+  static std::int64_t learned_code(const Node& node, const QScheme& scheme, const std::string& name) {
+    const at::Tensor code = own_tensor(node, name).detach().round().clamp(scheme.qmin(), scheme.qmax());
+    return code.item<std::int64_t>();
   }
 
   std::vector<Value*> inputs_of(const Node& node, const QType& type, const VendorOp& op) {

@@ -10,6 +10,7 @@
 #include "quench/error.h"
 #include "quench/pass.h"
 #include "quench/quantized_model.h"
+#include "quench/side_file.h"
 
 namespace quench {
 namespace {
@@ -17,25 +18,40 @@ namespace {
 // A tensor that was quantized, while names may still change.
 struct Found {
   const Value* value;
-  Role role;
-  QType type;
+  StrippedTensor tensor;
 };
+
+std::map<std::string, std::vector<float>> own_numbers(const Node& quantizer, const FakeQuantSpec& spec) {
+  std::map<std::string, std::vector<float>> numbers;
+  const std::vector<FakeQuantParam> params = params_of(spec);
+  const FakeQuantTensors tensors = fake_quant_tensors(quantizer);
+  for (std::size_t i = 2; i < params.size(); ++i) {
+    if (params[i].shape == ParamShape::kInput) continue;
+    const at::Tensor flat = tensors.all.at(i).detach().to(at::kCPU, at::kFloat).reshape(-1).contiguous();
+    numbers[params[i].name].assign(flat.const_data_ptr<float>(), flat.const_data_ptr<float>() + flat.numel());
+  }
+  return numbers;
+}
+
+StrippedTensor described(const Node& quantizer, Role role) {
+  const FakeQuantSpec spec = fake_quant_spec(quantizer);
+  return {"", role, qtype_of(quantizer), spec.algorithm, own_numbers(quantizer, spec)};
+}
 
 void bake(Graph& graph, std::vector<Found>& found) {
   const std::map<std::string, at::Tensor> baked = baked_constants(graph);
   for (Node* node : bias_quantizers_of(graph)) replace_by_baked(graph, *node, baked.at(node->output().name()));
   for (Node* node : quantizers_of(graph)) {
     if (!node->input(0)->is_constant()) continue;
-    const FakeQuantSpec spec = fake_quant_spec(*node);
-    const QType type = qtype_of(*node);
+    StrippedTensor tensor = described(*node, fake_quant_spec(*node).role);
     const Value& constant = replace_by_baked(graph, *node, baked.at(node->output().name()));
-    found.push_back({&constant, spec.role, type});
+    found.push_back({&constant, std::move(tensor)});
   }
 }
 
 void drop_activation_quantizers(Graph& graph, std::vector<Found>& found) {
   for (Node* node : quantizers_of(graph)) {
-    const QType type = qtype_of(*node);
+    StrippedTensor tensor = described(*node, Role::kActivation);
     Value& source = *node->input(0);
     if (!bypass(graph, *node, source)) {  // an output that is an input, or a second name of another output
       graph.set_op(*node, "Identity");
@@ -43,7 +59,7 @@ void drop_activation_quantizers(Graph& graph, std::vector<Found>& found) {
       node->attrs.clear();
       node->metadata.clear();
     }
-    found.push_back({&source, Role::kActivation, type});
+    found.push_back({&source, std::move(tensor)});
   }
 }
 
@@ -71,7 +87,11 @@ std::vector<StrippedTensor> in_order(const Graph& graph, const std::map<std::str
 
 std::map<std::string, StrippedTensor> by_name(const std::vector<Found>& found) {
   std::map<std::string, StrippedTensor> tensors;
-  for (const Found& one : found) tensors.try_emplace(one.value->name(), one.value->name(), one.role, one.type);
+  for (const Found& one : found) {
+    StrippedTensor tensor = one.tensor;
+    tensor.name = one.value->name();
+    tensors.try_emplace(tensor.name, std::move(tensor));
+  }
   return tensors;
 }
 

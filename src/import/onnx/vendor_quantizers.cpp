@@ -3,8 +3,9 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <map>
+#include <optional>
 
+#include "quantized/own_tensor.h"
 #include "quench/error.h"
 #include "quench/op.h"
 #include "quench/quantizers.h"
@@ -21,25 +22,15 @@ struct Known {
   bool per_channel;
 };
 
-// Of two algorithms with one name for their nodes ("lsq", "lsq_plus") the first.
-const std::map<std::string, Known>& known_ops() {
-  static const std::map<std::string, Known> known = [] {
-    std::map<std::string, Known> result;
-    for (const auto& [algorithm, entry] : VendorNodeRegistry::instance().entries()) {
-      result.try_emplace(entry.item.per_tensor.op, algorithm, &entry.item.per_tensor, false);
-      result.try_emplace(entry.item.per_channel.op, algorithm, &entry.item.per_channel, true);
-    }
-    result.erase("");
-    return result;
-  }();
-  return known;
-}
-
-const Known* known_of(const Node& node) {
+// Of two algorithms with one name for their nodes ("lsq", "lsq_plus") the first. Looked up every time: a plug-in may
+// have added some.
+std::optional<Known> known_of(const Node& node) {
   std::string op = node.op();
   if (op.starts_with(kMmrazor)) op = op.substr(std::string(kMmrazor).size());
-  const auto found = known_ops().find(op);
-  return found == known_ops().end() ? nullptr : &found->second;
+  for (const auto& [algorithm, entry] : VendorNodeRegistry::instance().entries())
+    for (const VendorOp* one : {&entry.item.per_tensor, &entry.item.per_channel})
+      if (!one->op.empty() && one->op == op) return Known{algorithm, one, one == &entry.item.per_channel};
+  return std::nullopt;
 }
 
 const at::Tensor& constant_input(const Node& node, int slot, const char* what) {
@@ -60,7 +51,7 @@ std::int64_t integer_input(const Node& node, int slot, const char* what) {
 }
 
 struct Codes {
-  std::int64_t min, max;
+  std::int64_t min = 0, max = 0;
 };
 
 // The last two inputs, whether or not an axis precedes them.
@@ -126,6 +117,7 @@ QParams params_of_node(const Node& node, const VendorOp& op) {
 
 QScheme scheme_of(const Node& node, const Known& known, const QParams& params) {
   if (known.op->layout == VendorLayout::kMagnitude) return QScheme::parse("log8");
+  if (known.op->layout == VendorLayout::kLearnedCodes) return QScheme::parse(node.get_string("scheme", ""));
   QSchemeSpec spec = scheme_of(codes_of(node, *known.op));
   spec.symmetric = std::all_of(params.zero_point.begin(), params.zero_point.end(), [](int zero) { return zero == 0; });
   spec.power_of_two_scale = known.algorithm == "tqt";
@@ -151,10 +143,17 @@ void erase_if_unused(Graph& graph, Value* value) {
   if (value && value->is_constant() && value->uses().empty() && !value->is_graph_output()) graph.erase(*value);
 }
 
+void set_learned_codes(const Node& quantizer, const Codes& codes) {
+  own_tensor(quantizer, "quant_min").detach().fill_(codes.min);
+  own_tensor(quantizer, "quant_max").detach().fill_(codes.max);
+}
+
 void replace(Graph& graph, Node& node, const Known& known) {
   QUENCH_CHECK(node.input(0), "it has no input");
   const QParams params = params_of_node(node, *known.op);
   const FakeQuantSpec spec = spec_of(graph, node, known, params);
+  const bool learned = known.op->layout == VendorLayout::kLearnedCodes;
+  const Codes codes = learned ? Codes{node.require_int("quant_min"), node.require_int("quant_max")} : Codes{};
   const std::string output = node.output().name();
   // The node goes first: the quantizer may need its name.
   Node& reader = graph.insert_before(node, "Identity", graph.unique_name(output + ".read"), {node.input(0)});
@@ -166,6 +165,7 @@ void replace(Graph& graph, Node& node, const Known& known) {
   graph.replace_uses(reader.output(), quantizer.output());
   graph.erase(reader);
   set_qparams(quantizer, params);
+  if (learned) set_learned_codes(quantizer, codes);
   check_values(spec, fake_quant_tensors(quantizer));
   if (quantizer.output().name() != output) graph.rename(quantizer.output(), output);
 }

@@ -1,11 +1,13 @@
 // The user's settings and rules over the platform's defaults: what each requested quantizer is.
 #include <algorithm>
+#include <set>
 
 #include "platforms/plan/match.h"
 #include "platforms/plan/plan_state.h"
 #include "platforms/plan/settings.h"
 #include "quench/error.h"
 #include "quench/op.h"
+#include "quench/registry.h"
 
 namespace quench {
 namespace {
@@ -18,8 +20,15 @@ const QuantSettings& settings_for(const QuantConfig& config, Role role) {
 }
 
 void check_user_schemes(const std::string& platform, const QuantSettings& settings, const char* role) {
-  QUENCH_CHECK(settings.bits && settings.observer && settings.fake_quant, "platform '", platform,
-               "' has no defaults: bits, observer and fake_quant of the ", role, " must be given");
+  std::string missing;
+  const auto need = [&](bool given, const char* what) {
+    if (!given) missing += (missing.empty() ? "" : ", ") + std::string(what);
+  };
+  need(settings.bits.has_value(), "bits");
+  need(settings.observer.has_value(), "observer");
+  need(settings.fake_quant.has_value(), "fake_quant");
+  QUENCH_CHECK(missing.empty(), "platform '", platform, "' has no defaults: ", missing, " of the ", role,
+               " must be given, as in defaults.", role, "={bits: 8, observer: min_max, fake_quant: fixed}");
 }
 
 // Observers do not change what the target computes; all else would (NNIE).
@@ -78,12 +87,29 @@ void resolve_entry(const PlanBuilder& plan, const PlanState& state, PlanRequest&
                [&] { quantizer = resolved(chosen); });
 }
 
+// The nearest name of a layer; for another operator, those that the layers have.
+std::string or_did_you_mean(const PlanState& state, const LayerRule& rule) {
+  std::vector<std::string> names;
+  std::set<std::string> operators;
+  for (const Layer& layer : state.layers) {
+    operators.insert(layer.op());
+    for (const Node* node : layer.nodes) names.push_back(node->name());
+  }
+  std::string plain = rule.match.substr(rule.match.starts_with("=") ? 1 : 0);
+  plain.resize(std::min(plain.size(), plain.find_first_of("*?")));
+  const std::string nearest = plain.empty() ? "" : nearest_name(plain, names);
+  if (!nearest.empty()) return concat("; did you mean '", nearest, "'?");
+  std::string known;
+  for (const std::string& one : operators) known += (known.empty() ? "" : ", ") + one;
+  return rule.op.empty() ? "; 'quench inspect' lists the names" : concat("; there are layers of ", known);
+}
+
 void check_rules_used(const PlanState& state, const UsedParts& used) {
   for (std::size_t i = 0; i < state.config.layers.size(); ++i) {
     const LayerRule& rule = state.config.layers[i];
     const auto at = std::find_if(state.layers.begin(), state.layers.end(),
                                  [&](const Layer& layer) { return matches(layer, rule); });
-    QUENCH_CHECK(at != state.layers.end(), "the rule ", rule.text(), " matches no layer");
+    QUENCH_CHECK(at != state.layers.end(), "the rule ", rule.text(), " matches no layer", or_did_you_mean(state, rule));
     const auto check = [&](const QuantSettings& part, const char* what) {
       QUENCH_CHECK(part.empty() || used[i].contains(&part), "the rule ", rule.text(), " changes no ", what,
                    ": platform '", state.platform_name, "' puts no such quantizer on '", at->head().name(), "'");

@@ -1,0 +1,27 @@
+// A scale and a zero point that learn, as the loops use them, and the parameters themselves kept within their bounds
+// (docs/numerics.md 5.3, 5.4); and the slopes of a scale. A handful of operations each, which on a GPU are one kernel.
+#pragma once
+
+#include "kernels/affine/affine.h"
+
+namespace quench {
+
+struct CodeBounds {
+  float low = 0.0F, high = 0.0F;
+  bool symmetric = false;  // the zero point is 0
+};
+
+struct ParamRule {
+  float scale_floor = 0.0F;
+  CodeBounds bounds;
+  bool write = false;  // |scale|, at least the floor, and the zero point within the codes replace the parameters
+};
+
+// False if the tensors lie elsewhere than on a GPU: then nothing was done. The results are no parameters any more.
+bool learned_params_in_one(const at::Tensor& scale, const at::Tensor& zero_point, const ParamRule& rule,
+                           at::Tensor& used_scale, at::Tensor& used_zero);
+
+// The derivative of each quantized element by its scale, times a factor (quant/affine.h). False as above.
+bool slopes_in_one(const at::Tensor& x, const AffineArgs& args, double factor, at::Tensor& slopes);
+
+}  // namespace quench

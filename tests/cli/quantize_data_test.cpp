@@ -1,0 +1,57 @@
+// What quench quantize says about data that is broken, or hardly meant.
+#include <ATen/ATen.h>
+
+#include "cli/demo.h"
+#include "cli/program.h"
+#include "quench/import.h"
+#include "quench/npz.h"
+
+namespace quench {
+namespace {
+
+namespace fs = std::filesystem;
+
+Outcome quantized_on(const TemporaryFolder& folder, const std::string& data, const std::vector<std::string>& more) {
+  std::vector<std::string> arguments = {"quantize", demo_model(),       "--platform", "onnxruntime", "--calib",    data,
+                                        "-o",       folder.path("out"), "--profile",  "0",           "--no-deploy"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return quench_run(arguments);
+}
+
+#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+TEST(QuantizeData, OfZerosIsWarnedOf) {
+  const TemporaryFolder folder;
+  const std::string input = import_model(demo_model()).inputs()[0]->name();
+  write_npz(folder.path("zeros.npz"), {{input, RtValue(at::zeros({4, 1, 28, 28}))}});
+  const Outcome outcome = quantized_on(folder, "npz:" + folder.path("zeros.npz"), {});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const std::string warning = "every number in the first 4 items of the data is 0: scales that are found on such data";
+  EXPECT_SAYS(outcome.err, "WARNING: " + warning);
+  EXPECT_SAYS(outcome.out, "WARNING     " + warning);
+}
+
+// Two class folders, one with a broken picture, for a model of ten classes.
+TEST(QuantizeData, NamesWhatItSkippedAndCountsClasses) {
+  const TemporaryFolder folder;
+  for (const char* name : {"cats", "dogs"}) {
+    fs::create_directories(folder.path(std::string("pictures/") + name));
+    fs::copy_file(demo_file("../../tests/data/images/grey.png"),
+                  folder.path(std::string("pictures/") + name + "/one.png"));
+  }
+  std::ofstream(folder.path("pictures/dogs/torn.png")) << "no picture";
+  const std::string data = "images:" + folder.path("pictures") + "?norm=mnist";
+  expect_refused(quantized_on(folder, data, {}), "torn.png");
+  const Outcome outcome = quantized_on(folder, data, {"--skip-broken", "--eval", data});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_SAYS(outcome.out, "calibrated  on 2 images in ");
+  EXPECT_SAYS(outcome.out, "skipped     ");
+  EXPECT_SAYS(outcome.out, "torn.png");
+  EXPECT_SAYS(outcome.out, "WARNING     the data has 2 classes, the model 10: ");
+  const Outcome evaluated = quench_run({"eval", demo_model(), "--data", data, "--skip-broken"});
+  EXPECT_EQ(evaluated.code, 0) << evaluated.err;
+  EXPECT_SAYS(evaluated.err, "WARNING: the data has 2 classes, the model 10: ");
+}
+
+}  // namespace
+}  // namespace quench
