@@ -5,6 +5,9 @@ if(QUENCH_WITH_CUDA)
   set(install_torch_default OFF)  # gigabytes, and libraries of CUDA that are loaded by name when they are first needed
 endif()
 option(QUENCH_INSTALL_TORCH "install LibTorch and oneDNN along" ${install_torch_default})
+if(QUENCH_WITH_CUDA AND QUENCH_INSTALL_TORCH)
+  message(FATAL_ERROR "a LibTorch with CUDA is not installed along: leave QUENCH_INSTALL_TORCH off")
+endif()
 
 set(onednn_dir "")
 if(QUENCH_ONEDNN_TARGET)

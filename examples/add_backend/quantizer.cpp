@@ -61,6 +61,7 @@ std::unique_ptr<quench::FakeQuant> make(const FakeQuantSpec& spec) { return std:
 QUENCH_REGISTER_ITEM(
     quench::FakeQuantEntry, "example", "the example chip's: rounds ties up; scale, zero point and bounds learn",
     {.make = make, .params = bounds, .learns_scale = true, .learns_zero_point = true, .per_channel = false})
-// The export symbol: N_quantizers.onnx has nodes ExampleQuant(x, scale, zero_point; quant_min, quant_max), and is read back.
+// The export symbol: N_quantizers.onnx has nodes ExampleQuant(x, scale, zero_point; quant_min, quant_max), and is read
+// back.
 QUENCH_REGISTER_ITEM(quench::VendorNode, "example", "the example chip's",
                      {{"ExampleQuant", quench::VendorLayout::kLearnedCodes}, {}})

@@ -77,8 +77,10 @@ struct TrainOptions {
   int val_begin = 1, val_interval = 1;
   std::vector<std::pair<int, int>> dynamic_intervals = {};  // (from this epoch on, this interval)
   std::string metric = "";  // that validation measures (quench/metric.h); "": top1 or perplexity, as the data is
-  bool keep_best = true;    // ends with the best epoch on validation data (or the start), else with the last
-  bool val_float = false;   // validates the float network behind it, too
+  // The float network for metrics that compare with it; null: the model of that moment without its quantizers.
+  const Graph* reference = nullptr;
+  bool keep_best = true;   // ends with the best epoch on validation data (or the start), else with the last
+  bool val_float = false;  // validates the float network behind it, too
 
   std::string folder;                 // of checkpoints and logs; "": none
   std::int64_t checkpoint_every = 0;  // steps; 0: after each epoch

@@ -149,7 +149,7 @@ class Other {
     if (!path_.empty() && kind_ == ResultsFile::kNeither) result_ = evaluation.run(evaluation.load(path_));
   }
   // Image by image if these are predictions, else by each metric.
-  void compare(const EvalResult& result) {
+  void compare(const EvalResult& result, int resamples) {
     if (path_.empty()) return;
     if (!result.chosen && result.task != Task::kNextToken && kind_ != ResultsFile::kMeasurements) {
       test_ = compare_predictions(result.predictions, result_.predictions);
@@ -158,7 +158,7 @@ class Other {
     QUENCH_CHECK(kind_ != ResultsFile::kPredictions, "'", path_,
                  "' holds predictions, but metrics were asked for: make it again with the same --metric");
     for (const MetricResult& metric : result.metrics)
-      differences_.emplace_back(metric, compare_results(result, result_, metric.name));
+      differences_.emplace_back(metric, compare_results(result, result_, metric.name, resamples));
   }
   std::string text() const {
     if (path_.empty()) return "";
@@ -208,7 +208,7 @@ void eval(Arguments options, const CommandLine& command_line) {
   other.evaluate(evaluation);
   if (!processes.is_first()) return;
   write_results(options.predictions, result);
-  other.compare(result);
+  other.compare(result, options.eval.resamples > 0 ? options.eval.resamples : kResamples);
   if (common.json) {
     Json object = json_of(result);
     if (!options.engine.empty()) object["engine"] = options.engine;

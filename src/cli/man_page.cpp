@@ -34,8 +34,8 @@ or
 .B compare
 found differences beyond the bounds
 .TP
-130
-interrupted; partial files are removed, older ones untouched
+130, 143
+interrupted (Ctrl-C, SIGTERM); partial files are removed, older ones untouched
 .SH ENVIRONMENT
 .TP
 .B NO_COLOR

@@ -185,6 +185,47 @@ class ProgressBars {
   std::unique_ptr<Progress> bar_;
 };
 
+void follow_method(QuantizeOptions& options, const QuantizeJob& job, ProgressBars& bars, bool silent) {
+  if (!job.resume && std::filesystem::remove_all(job.checkpoint()) > 1 && !silent)
+    std::cerr << "starting afresh: finished units of an interrupted run were discarded (--resume goes on from them)\n";
+  options.checkpoint = job.checkpoint();
+  if (silent) return;
+  options.unit_done = [&bars](const UnitRecord& unit, std::size_t index, std::size_t count) {
+    bars.clear_line();
+    std::cerr << unit_line(unit, index, count) << std::endl;
+  };
+}
+
+void discard_training(const QuantizeJob& job, bool silent) {
+  for (const char* file : {"checkpoint.safetensors", "best.safetensors", "steps.csv", "log.jsonl"})
+    std::filesystem::remove(job.training() + "/" + file);
+  if (!silent) std::cerr << "starting afresh: an earlier run's checkpoint was discarded (--resume goes on from it)\n";
+}
+
+// `postponed` is there while it trains.
+void follow_training(QuantizeOptions& options, const QuantizeJob& job, const Processes& processes, ProgressBars& bars,
+                     std::optional<PostponedInterrupt>& postponed, bool silent) {
+  set_interrupt_advice("\nthe same command with --resume goes on from the last checkpoint");
+  options.training = job.training();
+  options.resume = job.resume;
+  const bool kept = std::filesystem::exists(job.training() + "/checkpoint.safetensors");
+  if (kept && !job.resume && processes.is_first()) discard_training(job, silent);
+  if (!kept && job.resume && !silent) std::cerr << "there is no checkpoint to resume from: training from the start\n";
+  if (!processes.are_several())  // one of several would not stop after the same step as the others
+    options.stop = [&postponed] {
+      if (!postponed) postponed.emplace();
+      return postponed->is_noted();
+    };
+  if (silent) return;
+  const TrainOptions& train = *job.config.train;
+  const auto say = [&bars](const std::string& line) {
+    bars.clear_line();
+    std::cerr << line << std::endl;
+  };
+  options.start_measured = [say, &train](double score) { say(start_line(score, train.metric)); };
+  options.epoch_done = [say, &train](const TrainEpoch& epoch) { say(epoch_line(epoch, train.epochs, train.metric)); };
+}
+
 Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDatasets& data,
                          const Processes& processes, const CommonOptions& common) {
   ProgressBars bars(common.silent(), (data.calib ? item_noun(*data.calib) : "item") + "s");
@@ -194,7 +235,7 @@ Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDa
   options.plan_name = job.plan_file;
   options.integer_eval = job.integer;
   options.stop_after = job.dry_run ? "plan" : job.stop_after;
-  std::optional<PostponedInterrupt> postponed;  // while it trains
+  std::optional<PostponedInterrupt> postponed;
   options.after_stage = [&](const StageRecord& stage, const Graph& now) {
     postponed.reset();
     bars.end();
@@ -203,44 +244,8 @@ Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDa
   options.progress = [&](const std::string& what, std::int64_t done, std::int64_t total) {
     bars.show(what, done, total);
   };
-  if (!job.config.method.name.empty() && !job.dry_run) {
-    if (!job.resume && std::filesystem::remove_all(job.checkpoint()) > 1 && !common.silent())
-      std::cerr
-          << "starting afresh: finished units of an interrupted run were discarded (--resume goes on from them)\n";
-    options.checkpoint = job.checkpoint();
-    options.unit_done = [&](const UnitRecord& unit, std::size_t index, std::size_t count) {
-      if (!common.silent()) bars.clear_line();
-      if (!common.silent()) std::cerr << unit_line(unit, index, count) << std::endl;
-    };
-  }
-  if (job.config.train && !job.dry_run) {
-    set_interrupt_advice("\nthe same command with --resume goes on from the last checkpoint");
-    options.training = job.training();
-    options.resume = job.resume;
-    const bool kept = std::filesystem::exists(job.training() + "/checkpoint.safetensors");
-    if (kept && !job.resume && processes.is_first()) {
-      for (const char* file : {"checkpoint.safetensors", "best.safetensors", "steps.csv", "log.jsonl"})
-        std::filesystem::remove(job.training() + "/" + file);
-      if (!common.silent())
-        std::cerr << "starting afresh: an earlier run's checkpoint was discarded (--resume goes on from it)\n";
-    }
-    if (!kept && job.resume && !common.silent())
-      std::cerr << "there is no checkpoint to resume from: training from the start\n";
-    options.stop = [&] {
-      if (!postponed) postponed.emplace();
-      return postponed->is_noted();
-    };
-    options.start_measured = [&](double score) {
-      if (common.silent()) return;
-      bars.clear_line();
-      std::cerr << start_line(score, job.config.train->metric) << std::endl;
-    };
-    options.epoch_done = [&](const TrainEpoch& epoch) {
-      if (common.silent()) return;
-      bars.clear_line();
-      std::cerr << epoch_line(epoch, job.config.train->epochs, job.config.train->metric) << std::endl;
-    };
-  }
+  if (!job.config.method.name.empty() && !job.dry_run) follow_method(options, job, bars, common.silent());
+  if (job.config.train && !job.dry_run) follow_training(options, job, processes, bars, postponed, common.silent());
   QuantizeData sets;
   sets.train = data.train.get();
   sets.validation = data.validation.get();
@@ -269,12 +274,12 @@ Json with_files(Json record, const QuantizeJob& job, const std::optional<Deploym
 }
 
 // Once: calibration and evaluation often have the same kind of pictures.
-void warn_of_size(const JobConfig& config, const Graph& graph, QuantizeRecord& record) {
-  for (const auto& spec : {config.data.calib, config.data.eval}) {
-    const std::vector<std::string> doubts = spec ? doubts_about_size(*spec, graph) : std::vector<std::string>();
-    record.warnings.insert(record.warnings.begin(), doubts.begin(), doubts.end());
-    if (!doubts.empty()) return;
-  }
+std::vector<std::string> doubts_about_sizes(const JobConfig& config, const Graph& graph) {
+  for (const auto& spec : {config.data.calib, config.data.train, config.data.val, config.data.eval})
+    if (std::vector<std::string> doubts = spec ? doubts_about_size(*spec, graph) : std::vector<std::string>();
+        !doubts.empty())
+      return doubts;
+  return {};
 }
 
 void run_job(const QuantizeJob& job, const Processes& processes, const CommonOptions& common) {
@@ -292,16 +297,19 @@ void run_job(const QuantizeJob& job, const Processes& processes, const CommonOpt
     data = open_datasets(job, graph);
     if (processes.is_first()) hashes = hash_files(job.config);
   });
+  const std::vector<std::string> doubts = doubts_about_sizes(job.config, graph);  // before hours of work
+  if (processes.is_first())
+    for (const std::string& doubt : doubts) std::cerr << "WARNING: " << doubt << "\n";
   Quantized result = quantize_graph(job, graph, data, processes, common);
   if (!processes.is_first()) return;
   QuantizeRecord& record = result.record;
-  warn_of_size(job.config, graph, record);
   record.model = job.config.model;
   record.files = std::move(hashes);
   if (job.dry_run)
     return print_need(record, result.model.graph, items_at_once(job, result.model.graph, data.calib.get()),
                       common.json);
   for (const std::string& warning : record.warnings) std::cerr << "WARNING: " << warning << "\n";
+  record.warnings.insert(record.warnings.begin(), doubts.begin(), doubts.end());
   std::optional<Deployment> files;
   bool must_deploy = false;
   std::exception_ptr wrong;  // raised when all else is written

@@ -4,6 +4,7 @@
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/core/Device.h>
 #include <c10/core/Event.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
@@ -43,13 +44,16 @@ struct Replay::State {
 
   // Throws if the step asks something of the host. Other threads may go on using the device meanwhile.
   void capture(const std::function<void()>& step) {
-    graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
+    graph.capture_begin(pool, cudaStreamCaptureModeThreadLocal);
     try {
       step();
     } catch (...) {
       try {
         graph.capture_end();
       } catch (const std::exception&) {  // the first error is the one to tell
+        // It ends before it has told the allocator, which would not free what other streams use until it is told.
+        c10::cuda::CUDACachingAllocator::endAllocateToPool(own.device_index(), pool);
+        c10::cuda::CUDACachingAllocator::releasePool(own.device_index(), pool);
       }
       throw;
     }
@@ -58,6 +62,7 @@ struct Replay::State {
 
   static constexpr int kPlainSteps = 3;
   const c10::cuda::CUDAStream own;
+  const c10::MempoolId_t pool = at::cuda::graph_pool_handle();
   at::cuda::CUDAGraph graph;
   int done = 0;
   bool captured = false;

@@ -67,15 +67,18 @@ PairedDifference bootstrap_difference(const Metric::ValueOf& first, const Metric
   PairedDifference result;
   result.difference = first(once) - second(once);
   std::vector<double> differences;
-  int below = 1, above = 1;  // the data itself counts as a draw: p is never 0
+  int below = 1, above = 1, counted = 1;  // the data itself counts as a draw: p is never 0
   for (int draw = 0; draw < resamples; ++draw) {
     const std::vector<int>& times = draws.make(draw);
     differences.push_back(first(times) - second(times));
     below += differences.back() <= 0 ? 1 : 0;
     above += differences.back() >= 0 ? 1 : 0;
+    counted += std::isnan(differences.back()) ? 0 : 1;
   }
   result.interval = middle_of(std::move(differences));
-  result.p_value = std::min(1.0, 2.0 * std::min(below, above) / (resamples + 1));
+  const bool known = counted > 1 && !std::isnan(result.difference);
+  result.p_value =
+      known ? std::min(1.0, 2.0 * std::min(below, above) / counted) : std::numeric_limits<double>::quiet_NaN();
   return result;
 }
 

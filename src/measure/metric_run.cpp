@@ -7,6 +7,7 @@
 #include "measure/metrics/top_k.h"
 #include "quench/error.h"
 #include "quench/paired_test.h"
+#include "quench/quantizers.h"
 
 namespace quench {
 
@@ -36,8 +37,9 @@ std::size_t output_place(const Graph& graph, const std::string& name) {
   if (name.empty()) return 0;
   std::vector<std::string> known;
   for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
-    known.push_back(graph.outputs()[i]->name());
-    if (known.back() == name) return i;
+    const std::string& own = graph.outputs()[i]->name();  // of a quantized model: with its quantizer's ending
+    known.push_back(quantized_value(own));
+    if (own == name || known.back() == name) return i;
   }
   fail_unknown_name("output of the model", name, known);
 }

@@ -50,15 +50,25 @@ void check_tag(const std::string& path) {
                "; build it again with this one");
 }
 
+class Collecting {
+ public:
+  explicit Collecting(std::vector<PluginItem>& items) { items_being_loaded() = &items; }
+  ~Collecting() { items_being_loaded() = nullptr; }
+  Collecting(const Collecting&) = delete;
+  Collecting& operator=(const Collecting&) = delete;
+};
+
 // Opens the library; its registrations are collected, not run. The initializers that collect them run once only: after
 // an error the items of the first time are tried again.
 const std::vector<PluginItem>& open_library(const std::string& path) {
   static std::map<std::string, std::vector<PluginItem>> opened;
   if (const auto at = opened.find(path); at != opened.end()) return at->second;
   std::vector<PluginItem> items;
-  items_being_loaded() = &items;
-  const void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  items_being_loaded() = nullptr;
+  const void* handle = nullptr;
+  {
+    const Collecting collecting(items);  // an initializer may throw
+    handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
   QUENCH_CHECK(handle, "'", path, "' cannot be linked: ", ::dlerror());
   return opened[path] = items;
 }

@@ -197,7 +197,8 @@ class Trainer : public Training {
     keep();
   }
   double best_score() const {
-    double best = state_.start.value_or(-std::numeric_limits<double>::infinity());
+    double best = -std::numeric_limits<double>::infinity();  // NaN is never greater
+    if (state_.start && *state_.start > best) best = *state_.start;
     for (const TrainEpoch& one : state_.epochs)
       if (one.quantized && *one.quantized > best) best = *one.quantized;
     return best;

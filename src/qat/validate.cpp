@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <optional>
+
 #include "quench/error.h"
 #include "quench/evaluate.h"
 #include "quench/pass.h"
@@ -34,9 +36,10 @@ double validation_score(const Graph& graph, const Dataset& data, const TrainOpti
   how.device = options.device;
   how.optimize = true;
   how.processes = options.processes;
-  const Graph in_float = as_deployed(graph, false);
-  how.reference = &in_float;
-  return evaluate(quantized ? as_deployed(graph, true) : in_float, data, how).metrics[0].score();
+  how.reference = options.reference;
+  std::optional<Graph> in_float;
+  if (!how.reference && !how.metrics.empty()) how.reference = &in_float.emplace(as_deployed(graph, false));
+  return evaluate(as_deployed(graph, quantized), data, how).metrics[0].score();
 }
 
 void check_validates(const Graph& graph, const Dataset& data, const TrainOptions& options) {

@@ -27,7 +27,8 @@ void check_log(const QSchemeSpec& spec) {
 
 void check_int(const QSchemeSpec& spec) {
   QUENCH_CHECK(spec.bits >= 1 && spec.bits <= kMaxBits, "bits must be 1 to ", kMaxBits, ", not ", spec.bits);
-  QUENCH_CHECK(!spec.narrow || (spec.is_signed && spec.symmetric), "a narrow range needs a signed symmetric scheme");
+  QUENCH_CHECK(!spec.narrow || (spec.is_signed && spec.symmetric),
+               "a narrow range (-127..127) needs a signed symmetric scheme: set narrow to false");
   QUENCH_CHECK(!spec.narrow || spec.bits >= 2, "a narrow range needs at least 2 bits: with 1 bit one code is left");
 }
 

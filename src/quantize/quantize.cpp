@@ -248,6 +248,7 @@ class Quantizing {
     options.processes = options_.processes;
     options.epoch_done = options_.epoch_done;
     options.start_measured = options_.start_measured;
+    options.reference = &original_;
     options.stop = options_.stop;
     if (options_.progress)
       options.progress = [show = progress("training")](auto done, auto total, double) { show(done, total); };

@@ -56,11 +56,19 @@ std::string epochs_table(const TrainRecord& record) {
          "* the model's weights are those of this row\n";
 }
 
+namespace {
+
+std::string kept_text(const TrainRecord& record) {
+  if (record.best_epoch > 0) return concat("epoch ", record.best_epoch);
+  return record.start ? "what training started from" : "the last step";
+}
+
+}  // namespace
+
 std::string training_summary(const TrainRecord& record) {
-  std::string text =
-      concat("trained     ", counted(record.steps, "step"), ", ",
-             counted(static_cast<std::int64_t>(record.epochs.size()), "epoch"), ", in ", decimals(record.seconds, 1),
-             " s; kept ", record.best_epoch > 0 ? concat("epoch ", record.best_epoch) : "what training started from");
+  std::string text = concat("trained     ", counted(record.steps, "step"), ", ",
+                            counted(static_cast<std::int64_t>(record.epochs.size()), "epoch"), ", in ",
+                            decimals(record.seconds, 1), " s; kept ", kept_text(record));
   if (record.best_epoch == 0 && record.start)
     text += concat(" (validation ", score_text(*record.start, record.metric), "): no epoch was better");
   for (const TrainEpoch& one : record.epochs)

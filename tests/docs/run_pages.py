@@ -123,9 +123,9 @@ def report(counts, notes):
     code = sum(n for what, n in counts.items() if what != "text")
     for (outcome, reason), places in notes.items():
         print(f"{outcome}: {len(places)} ({reason}): {', '.join(places)}")
-    share = 100 * counts["run"] / max(1, code - counts["checked"])
-    print(f"{code} blocks of code: {counts['checked']} are looked up, not run (programs, options); of the others "
-          f"{counts['run']} are run ({share:.1f} %), {counts['compiled']} compiled, {counts['not run']} not run, "
+    share = 100 * counts["run"] / max(1, code)
+    print(f"{code} blocks of code: {counts['run']} are run ({share:.1f} %), {counts['checked']} looked up (programs, "
+          f"options), {counts['compiled']} compiled, {counts['not run']} not run, "
           f"{counts['absent']} without their runtime, {counts['failed']} failed; {counts['text']} of text")
 
 

@@ -70,7 +70,7 @@ TEST(Bootstrap, EveryDrawHasAsManyItemsAsThereAre) {
   EXPECT_ERROR(bootstrap_interval(value, 0, 20), "an interval needs items and draws, not 0 and 20");
 }
 
-// Two runs that differ by 0.1 on each item, give or take little: far surer than either alone.
+// Two runs that differ by 0.01 on each item, give or take little: far surer than either alone.
 TEST(Bootstrap, PairsSeeADifferenceThatSingleIntervalsHide) {
   std::vector<double> first = uniform_numbers(100, 5), second = first;
   for (std::size_t i = 0; i < 100; ++i) second[i] -= i % 2 == 0 ? 0.012 : 0.008;
@@ -83,6 +83,16 @@ TEST(Bootstrap, PairsSeeADifferenceThatSingleIntervalsHide) {
   EXPECT_GT(alone.high - alone.low, 0.08);
   const PairedDifference none = bootstrap_difference(mean_of(first), mean_of(first), 100, 100);
   EXPECT_EQ(none.p_value, 1.0);
+}
+
+TEST(Bootstrap, NothingIsSignificantWithoutAValue) {
+  const auto nothing = [](const std::vector<int>&) { return std::numeric_limits<double>::quiet_NaN(); };
+  EXPECT_TRUE(std::isnan(bootstrap_difference(nothing, nothing, 10, 100, 1).p_value));
+  // Half of the draws have a value, and it is above zero in each: p counts those alone.
+  int draw = 0;
+  const auto first = [&](const std::vector<int>&) { return draw++ % 2 == 0 ? 1.0 : std::nan(""); };
+  const auto second = [](const std::vector<int>&) { return 0.0; };
+  EXPECT_NEAR(bootstrap_difference(first, second, 10, 100, 1).p_value, 2.0 / 51, 1e-12);
 }
 
 TEST(Bootstrap, DrawsWithoutAValueDoNotCount) {

@@ -46,7 +46,8 @@ TEST(QScheme, TextIsReadBack) {
 TEST(QScheme, SaysWhatIsWrong) {
   EXPECT_EQ(message_of({.bits = 17}), "bits must be 1 to 16, not 17");
   EXPECT_EQ(message_of({.bits = 0}), "bits must be 1 to 16, not 0");
-  EXPECT_EQ(message_of({.is_signed = false, .narrow = true}), "a narrow range needs a signed symmetric scheme");
+  EXPECT_EQ(message_of({.is_signed = false, .narrow = true}),
+            "a narrow range (-127..127) needs a signed symmetric scheme: set narrow to false");
   EXPECT_EQ(message_of({.bits = 1, .narrow = true}),
             "a narrow range needs at least 2 bits: with 1 bit one code is left");
   EXPECT_EQ(message_of({.format = Format::kE5M2, .bits = 4}), "an fp8 scheme has 8 bits, not 4");
