@@ -24,7 +24,7 @@ void check_folder(const Deployment& deployment, const std::string& folder, bool 
   const auto in_the_way =
       std::find_if(own.begin(), own.end(), [](const std::string& file) { return file != kFileList; });
   QUENCH_CHECK(force || in_the_way == own.end(), "'", (std::filesystem::path(folder) / *in_the_way).string(),
-               "' already exists; 'force' replaces it, and all files of that deployment with it");
+               "' already exists; force replaces it, and all files of that deployment with it");
   for (const DeployFile& file : deployment.files) check_free(folder, file.name, force);
 }
 

@@ -237,7 +237,7 @@ TEST(WriteDeployment, AllOrNothing) {
   Deployment deployment = deployed(calibrated_graph("onnxruntime"));
   write_deployment(deployment, folder.string());
   EXPECT_TRUE(fs::exists(folder / "net_qdq.onnx"));
-  EXPECT_NE(message_of([&] { write_deployment(deployment, folder.string()); }).find("'force' replaces it"),
+  EXPECT_NE(message_of([&] { write_deployment(deployment, folder.string()); }).find("force replaces it"),
             std::string::npos);
   write_deployment(deployment, folder.string(), true);
   fs::remove_all(folder);
