@@ -92,6 +92,9 @@ void lay_options(const QuantizeArguments& arguments, JobConfig& config) {
   if (!arguments.calib.empty()) config.data.calib = parse_spec(arguments.calib);
   if (!arguments.eval.empty()) config.data.eval = parse_spec(arguments.eval);
   if (!arguments.metrics.empty()) config.metrics = arguments.metrics;
+  const bool measures = config.data.eval || config.data.val || !arguments.val.empty();
+  QUENCH_CHECK(arguments.metrics.empty() || measures, "--metric: there is no data to measure on; give --eval SPEC",
+               config.train ? " or --val SPEC" : "");
   if (!arguments.output.empty()) config.output = arguments.output;
   if (arguments.seed) config.seed = *arguments.seed;
   if (arguments.equalize) config.equalize = true;

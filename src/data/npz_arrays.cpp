@@ -78,7 +78,8 @@ NamedValues input_arrays(const NamedValues& arrays, const DatasetSpec& spec, con
   if (const auto name = text_option(spec, "input")) return {{"", named_array(arrays, "input", *name)}};
   NamedValues inputs = arrays;
   inputs.erase(label_array(arrays, spec, hint));
-  for (const auto& [name, array] : target_arrays(arrays, spec)) inputs.erase(name);
+  for (const auto& [name, array] : target_arrays(arrays, spec))
+    if (!is_input(hint, name)) inputs.erase(name);  // what the model reads may be its target, too: an autoencoder's
   if (hint.inputs.size() > 1 || (inputs.size() == 1 && !inputs.contains("array"))) return inputs;
   const bool own_name = hint.inputs.size() == 1 && inputs.contains(hint.inputs[0]);
   if (own_name) return {{"", inputs.at(hint.inputs[0])}};

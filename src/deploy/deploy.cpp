@@ -1,5 +1,7 @@
 #include "quench/deploy.h"
 
+#include <algorithm>
+
 #include "convert/ready.h"
 #include "deploy/export_check.h"
 #include "deploy/forms/float32_io.h"
@@ -68,10 +70,12 @@ const char* name_of(FileUse use) {
 }
 
 Deployment deploy(const QuantizedModel& model, const DeployOptions& options) {
-  QUENCH_CHECK(!options.name.empty() && options.name[0] != '.' && options.name.find('/') == std::string::npos, "'",
-               options.name,
-               "' cannot be the name of the deployed files: it must not be empty, begin with a dot "
-               "or hold a slash");
+  const auto is_control = [](unsigned char byte) { return byte < ' ' || byte == 0x7F; };
+  QUENCH_CHECK(!options.name.empty() && options.name[0] != '.' && options.name.find('/') == std::string::npos &&
+                   std::none_of(options.name.begin(), options.name.end(), is_control),
+               "'", options.name,
+               "' cannot be the name of the deployed files: it must not be empty, begin with a dot, or hold a slash "
+               "or a control character such as a line break");
   QUENCH_CHECK(model.stage != ModelStage::kConverted,
                "the model is converted: deploy the calibrated model that it was made from");
   Deployment result;

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "measure/metrics/top_k.h"
 #include "quench/error.h"
@@ -82,11 +83,20 @@ MetricItem item_of(const Fed& fed, std::size_t i, const std::string& token_input
   return item;
 }
 
+// Most metrics would pass it on, and some would take it for agreement.
+void check_numbers(const MetricItem& item) {
+  for (const NamedValues* values : {&item.outputs, &item.reference})
+    for (const auto& [name, value] : *values)
+      QUENCH_CHECK(!value.tensor().is_floating_point() || !value.tensor().isnan().any().item<bool>(),
+                   values == &item.outputs ? "the model" : "the float network", " gives NaN for item '", item.name,
+                   "'");
+}
+
 }  // namespace
 
 MetricRun::MetricRun(const Graph& graph, const Dataset& data, const EvalOptions& options)
     : resamples_(options.resamples) {
-  choose(graph, data, options);
+  choose(data, options);
   for (One& one : metrics_) {
     one.names = one.metric->outputs();
     for (const std::string& name : one.names) {
@@ -101,7 +111,7 @@ MetricRun::MetricRun(const Graph& graph, const Dataset& data, const EvalOptions&
 
 MetricRun::~MetricRun() = default;
 
-void MetricRun::choose(const Graph&, const Dataset& data, const EvalOptions& options) {
+void MetricRun::choose(const Dataset& data, const EvalOptions& options) {
   scores_ = !options.metrics.empty() || data.task() != Task::kNone;
   QUENCH_CHECK(scores_ || data.target_kind().empty(), "the data has targets (", data.target_kind(),
                "): name the metrics that they are for ('quench list metrics')");
@@ -140,6 +150,7 @@ void MetricRun::add(const Fed& fed, const std::string& token_input, const std::v
       }
       measured.statistics.push_back(with_context([&] { return concat("in the metric '", one.text, "'"); },
                                                  [&] { return one.metric->measure(item); }));
+      check_numbers(item);
     }
     items_.push_back(std::move(measured));
   }
@@ -154,6 +165,8 @@ MetricResult MetricRun::result_of(std::size_t metric, std::vector<ItemStatistic>
   result.items = std::move(items);
   const Metric::ValueOf value = one.metric->combine(result.items);
   result.value = value(std::vector<int>(result.items.size(), 1));
+  QUENCH_CHECK(!std::isnan(result.value), "the metric '", one.text,
+               "' has no value: there is nothing in the data that it could score");
   result.right = one.metric->right(result.items);
   result.details = one.metric->details(result.items);
   if (result.right)

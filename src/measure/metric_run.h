@@ -32,7 +32,7 @@ class MetricRun {
 
  private:
   struct One;
-  void choose(const Graph& graph, const Dataset& data, const EvalOptions& options);
+  void choose(const Dataset& data, const EvalOptions& options);
   MetricResult result_of(std::size_t metric, std::vector<ItemStatistic> items) const;
 
   std::vector<One> metrics_;

@@ -21,9 +21,10 @@ constexpr unsigned char kOurClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32
 
 class ElfFile {
  public:
-  explicit ElfFile(const std::string& path) : path_(path), in_(path, std::ios::binary) {
+  explicit ElfFile(const std::string& path) : path_(path) {
     QUENCH_CHECK(std::filesystem::exists(path), "'", path, "' does not exist");
-    QUENCH_CHECK(std::filesystem::is_regular_file(path) && in_, "'", path, "' cannot be read");
+    if (std::filesystem::is_regular_file(path)) in_.open(path, std::ios::binary);  // a pipe would be waited for
+    QUENCH_CHECK(in_.is_open(), "'", path, "' cannot be read");
     const std::string bytes = read(0, sizeof(Header), "a shared library");
     std::memcpy(&header_, bytes.data(), sizeof(Header));
     QUENCH_CHECK(std::memcmp(header_.e_ident, ELFMAG, SELFMAG) == 0, "'", path, "' is not a shared library");

@@ -208,6 +208,7 @@ TEST_F(Deploy, RefusesWhatItDoesNotKnow) {
   expect_refused(run({"--platform", "fbgemm"}), "fbgemm");
   expect_refused(run({"--name", "a/b"}), "cannot be the name of the deployed files");
   expect_refused(run({"--name", ".."}), "cannot be the name of the deployed files");
+  expect_refused(run({"--name", "new\nline"}), "a control character such as a line break");
   EXPECT_FALSE(fs::exists(out()));
 }
 

@@ -115,6 +115,13 @@ TEST(Targets, TextGivesALineForEachItem) {
 TEST(Targets, ArraysComeFromAFileOrAFolder) {
   const TempFolder folder;
   write_npz(folder.path("x.npz"), {{"x", at::ones({2, 3})}});
+  // What the model reads may be what it should give.
+  write_npz(folder.path("both.npz"), {{"x", at::ones({2, 3})}, {"wanted", at::zeros({2, 3})}});
+  InputHint hint;
+  hint.inputs = {"x"};
+  const Sample same = open_dataset("npz:" + folder.path("both.npz") + "?target=x", hint)->get(0);
+  EXPECT_EQ(same.inputs.tensor().sum().item<float>(), 3);
+  EXPECT_EQ(same.targets.at("x").tensor().sum().item<float>(), 3);
   write_npz(folder.path("y.npz"), {{"wanted", at::tensor({5.0F, 6.0F})}, {"more", at::tensor({1, 2}, at::kLong)}});
   const auto data = open_dataset("npz:" + folder.path("x.npz") + "?targets=arrays:" + folder.path("y.npz"));
   EXPECT_EQ(data->get(1).targets.at("wanted").tensor().item<float>(), 6.0F);

@@ -1,6 +1,8 @@
 // Metrics by name and options; what ratios share; a metric that registers itself here, as a plug-in's would.
 #include "quench/metric.h"
 
+#include <cmath>
+
 #include "measure/metric_items.h"
 #include "quench/evaluate.h"
 #include "support/expect_error.h"
@@ -114,6 +116,15 @@ TEST(Evaluate, ComparesWithAReference) {
   EXPECT_DOUBLE_EQ(result.metrics[0].value, 0.0);
   // y - z is 2 x: the squares of 2, 4, 0, 8, 2, 0, 0, 12, 14.
   EXPECT_DOUBLE_EQ(result.metrics[1].value, (4 + 16 + 64 + 4 + 144 + 196) / 9.0);
+}
+
+TEST(Evaluate, NaNIsNoResult) {
+  const Graph graph = two_outputs();
+  EvalOptions options;
+  options.metrics = {"agreement"};
+  options.reference = &graph;  // NaN in both would pass for agreement
+  const auto data = dataset_of({at::tensor({1.0F, 2.0F, 0.0F}), at::tensor({4.0F, std::nanf(""), 0.0F})}, {1, 0});
+  EXPECT_ERROR(evaluate(graph, *data, options), "gives NaN for item '1'");
 }
 
 TEST(Evaluate, RefusesMetricsThatTheDataCannotServe) {

@@ -26,7 +26,7 @@ class Chosen : public TopK {
 
  private:
   static std::int64_t checked(double k) {
-    QUENCH_CHECK(k >= 1 && k == std::floor(k), "k must be a whole number of at least 1, not ", k);
+    QUENCH_CHECK(k >= 1 && k <= 1e9 && k == std::floor(k), "k must be a whole number from 1 to 1e9, not ", k);
     return static_cast<std::int64_t>(k);
   }
 };
