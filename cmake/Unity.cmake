@@ -9,6 +9,11 @@ if(QUENCH_UNITY AND NOT QUENCH_PYTHON)
   set(QUENCH_UNITY OFF)
 endif()
 
+if(QUENCH_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # To GCC a file that another one includes is a header, where types without a name would be a mistake.
+  target_compile_options(quench_options INTERFACE -Wno-subobject-linkage)
+endif()
+
 # quench_unity(TARGET): for the files that the target has by now, but for those with flags of their own.
 function(quench_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${QUENCH_UNITY} UNITY_BUILD_MODE GROUP)

