@@ -31,6 +31,8 @@ std::string plugin_of(const void* address);
 using PluginItem = void (*)(bool only_check);
 // Keeps it for load_plugin(); runs it at once where the file is linked into a program.
 bool register_when_loaded(PluginItem item);
+// While a plug-in is checked: throws if it has claimed the same name already.
+void claim_name(const char* kind, const std::string& name);
 [[noreturn]] void fail_name_taken(const char* kind, const std::string& name, const char* file);
 
 template <typename Item>
@@ -47,6 +49,6 @@ void check_name_free(const std::string& name) {
   [[maybe_unused]] static const bool QUENCH_CONCAT(quench_registered_, __COUNTER__) =        \
       ::quench::register_when_loaded([](bool only_check) {                                   \
         ::quench::check_name_free<Item>(name);                                               \
-        if (only_check) return;                                                              \
+        if (only_check) return ::quench::claim_name(Item::kKind, name);                      \
         ::quench::Registry<Item>::instance().add(name, Item __VA_ARGS__, summary, __FILE__); \
       });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "plugin/elf_section.h"
@@ -73,7 +74,13 @@ const std::vector<PluginItem>& open_library(const std::string& path) {
   return opened[path] = items;
 }
 
+std::set<std::pair<std::string, std::string>>& claimed_names() {
+  static std::set<std::pair<std::string, std::string>> names;
+  return names;
+}
+
 void register_all(const std::vector<PluginItem>& items) {
+  claimed_names().clear();
   for (const PluginItem item : items) item(true);
   for (const PluginItem item : items) item(false);
 }
@@ -86,6 +93,10 @@ bool register_when_loaded(PluginItem item) {
   else
     item(false);
   return true;
+}
+
+void claim_name(const char* kind, const std::string& name) {
+  QUENCH_CHECK(claimed_names().emplace(kind, name).second, "the plug-in registers the ", kind, " '", name, "' twice");
 }
 
 void fail_name_taken(const char* kind, const std::string& name, const char* file) {

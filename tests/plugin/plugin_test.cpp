@@ -88,6 +88,11 @@ TEST_F(PlugIn, TakingANameThatExistsIsRefusedAsAWhole) {
   EXPECT_TRUE(loaded_plugins().empty());
 }
 
+TEST_F(PlugIn, RegisteringANameTwiceIsRefusedAsAWhole) {
+  EXPECT_ERROR(load_plugin(plugin("doubled_plugin.so")), "registers the pass 'of_a_doubled_plugin' twice");
+  EXPECT_EQ(PassRegistry::instance().find("of_a_doubled_plugin"), nullptr);
+}
+
 TEST_F(PlugIn, RegistersWhatItAddsOnce) {
   load_plugin(plugin("test_plugin.so"));
   load_plugin(plugin("../") + fs::path(plugin("x")).parent_path().filename().string() + "/test_plugin.so");
