@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "calibrate/eager_rules.h"
+#include "core/joined.h"
 #include "passes/rewrite.h"
 #include "platforms/plan/match.h"
 #include "quench/error.h"
@@ -27,12 +28,6 @@ char kind_of(const std::string& type) {
   if (type.starts_with("Conv") || type == "Linear") return 'c';
   if (type.starts_with("BatchNorm")) return 'b';
   return type == "ReLU" || type == "ReLU6" ? 'r' : '?';
-}
-
-std::string joined(const Names& names) {
-  std::string text;
-  for (const std::string& name : names) text += concat(text.empty() ? "'" : ", '", name, "'");
-  return text;
 }
 
 // Without tensors a module has no name in the graph: it is the one reader of what is before it.
@@ -70,7 +65,7 @@ void check_fusible(const std::vector<ModuleInfo>& modules, const Names& names, b
   std::string kinds;
   for (const std::string& name : names) kinds += kind_of(module_named(modules, name).type);
   QUENCH_CHECK(
-      kinds == "cb" || kinds == "cbr" || kinds == "cr" || kinds == "br", "fuse_modules: ", joined(names),
+      kinds == "cb" || kinds == "cbr" || kinds == "cr" || kinds == "br", "fuse_modules: ", joined_in_quotes(names),
       " do not fuse; what does is Conv, ConvTranspose or Linear, then BatchNorm, then ReLU or ReLU6, each step "
       "optional, or BatchNorm and ReLU");
   if (kinds.find('b') == std::string::npos) return;

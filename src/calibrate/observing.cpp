@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/joined.h"
 #include "kernels/parallel.h"
 #include "quench/error.h"
 #include "quench/quantizers.h"
@@ -105,10 +106,10 @@ void Observing::switch_followers_on() const {
 }
 
 void Observing::take_over(QuantizedModel& model) {
-  std::string blind;
+  std::vector<std::string> blind;
   for (const ObservedQuantizer& one : quantizers_)
-    if (!has_seen(*one.observer)) blind += concat(blind.empty() ? "'" : ", '", one.value().name(), "'");
-  QUENCH_CHECK(blind.empty(), "nothing was observed for ", blind,
+    if (!has_seen(*one.observer)) blind.push_back(one.value().name());
+  QUENCH_CHECK(blind.empty(), "nothing was observed for ", joined_in_quotes(blind),
                ": no data reached these quantizers, so they have no scale");
   const std::vector<QParams> found = all_qparams(quantizers_);
   for (std::size_t i = 0; i < found.size(); ++i)

@@ -1,4 +1,5 @@
 #include "cli/completion.h"
+#include "core/joined.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -91,12 +92,6 @@ std::string options_line(const CommandFacts& command) {
 }
 
 }  // namespace
-
-std::string joined(const std::vector<std::string>& words, const std::string& between) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
-  return text;
-}
 
 std::string bash_completion(const CommandFacts& program, const std::vector<CommandFacts>& commands) {
   CommandFacts before = program;  // before there is a command

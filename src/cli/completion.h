@@ -12,6 +12,4 @@ namespace quench {
 std::string bash_completion(const CommandFacts& program, const std::vector<CommandFacts>& commands);
 std::string zsh_completion(const CommandFacts& program, const std::vector<CommandFacts>& commands);
 
-std::string joined(const std::vector<std::string>& words, const std::string& between);
-
 }  // namespace quench

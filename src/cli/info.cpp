@@ -4,16 +4,13 @@
 #include <iostream>
 
 #include "cli/command.h"
+#include "core/joined.h"
 #include "report/machine.h"
 
 namespace quench {
 namespace {
 
-std::string joined(const std::vector<std::string>& items) {
-  std::string text;
-  for (const std::string& item : items) text += (text.empty() ? "" : " ") + item;
-  return text.empty() ? "none" : text;
-}
+std::string list_or_none(const std::vector<std::string>& items) { return items.empty() ? "none" : joined(items, " "); }
 
 // What libgomp was told about waiting at barriers (cli/yielding_threads.cpp).
 std::string waiting() {
@@ -47,10 +44,10 @@ void print_table(const Machine& machine, const std::string& cpu_note) {
   row("compiler", machine.compiler);
   row("threads", std::to_string(machine.threads));
   row("threads wait by", waiting().empty() ? "libgomp's own rule" : waiting());
-  row("engines", joined(machine.engines));
-  row("instruction sets", joined(machine.instruction_sets));
+  row("engines", list_or_none(machine.engines));
+  row("instruction sets", list_or_none(machine.instruction_sets));
   row("LibTorch kernels", machine.libtorch_capability);
-  row("CUDA", machine.cuda_built ? joined(machine.cuda_devices) : "not built in");
+  row("CUDA", machine.cuda_built ? list_or_none(machine.cuda_devices) : "not built in");
   row("processor", cpu_note.empty() ? "does what it advertises" : cpu_note);
 }
 

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/load_model.h"
 #include "cli/quant_options.h"
+#include "core/joined.h"
 #include "measure/model_summary.h"
 #include "quench/error.h"
 #include "quench/quantized_model.h"
@@ -24,17 +25,9 @@ struct Arguments {
   QuantArguments quant;
 };
 
-std::string joined(const std::vector<std::string>& items) {
-  std::string text;
-  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
-  return text;
-}
-
 std::string opsets_text(const Graph& graph) {
-  std::string text;
-  for (const auto& [domain, version] : graph.source.opsets)
-    text += concat(text.empty() ? "" : ", ", domain.empty() ? "" : domain + " ", version);
-  return text;
+  return joined(graph.source.opsets, ", ",
+                [](const auto& opset) { return concat(opset.first.empty() ? "" : opset.first + " ", opset.second); });
 }
 
 // " (at N=1)" where the inputs have symbols.

@@ -1,6 +1,6 @@
 #include "cli/man_page.h"
 
-#include "cli/completion.h"
+#include "core/joined.h"
 #include "quench/error.h"
 
 namespace quench {

@@ -18,6 +18,7 @@
 #include "data/batch_size.h"
 #include "data/doubts.h"
 #include "data/item_noun.h"
+#include "deploy/file_endings.h"
 #include "quantize/stages.h"
 #include "quench/deploy.h"
 #include "quench/error.h"
@@ -146,7 +147,7 @@ void write_results(const QuantizeJob& job, const Quantized& result, const std::o
   for (const auto& [key, value] : job.config.metadata) file.metadata[key] = value;
   file.metadata["quench.format"] = "1";
   file.metadata["quench.record"] = provenance_of(record).dump();
-  export_onnx(file, folder.staged(job.name + ".quench.onnx"));
+  export_onnx(file, folder.staged(job.name + kCalibratedEnding));
   if (record.plan) write_file_atomically(folder.staged("plan.yaml"), to_yaml(plan_of_float_model(record)));
   write_file_atomically(folder.staged("record.json"), json_of(record).dump(2) + "\n");
   write_file_atomically(folder.staged("report.txt"), report_text(record));

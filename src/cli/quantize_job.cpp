@@ -9,7 +9,9 @@
 #include "cli/load_model.h"
 #include "config/unused_keys.h"
 #include "core/atomic_file.h"
+#include "core/joined.h"
 #include "core/output_folder.h"
+#include "deploy/file_endings.h"
 #include "quantize/stages.h"
 #include "quench/deploy.h"
 #include "quench/error.h"
@@ -125,7 +127,7 @@ void take_plan(const std::string& file, QuantizeJob& job) {
 void check_earlier_results(const QuantizeJob& job) {
   if (job.force || job.resume) return;
   for (const std::string& file : own_files(job.config.output))
-    QUENCH_CHECK(!file.ends_with(".quench.onnx") || file.find('/') != std::string::npos, "'", job.file(file),
+    QUENCH_CHECK(!file.ends_with(kCalibratedEnding) || file.find('/') != std::string::npos, "'", job.file(file),
                  "' already exists; --force replaces it, and all files of that job with it");
   const std::string checkpoint = job.training() + "/checkpoint.safetensors";
   QUENCH_CHECK(!job.config.train || !fs::exists(checkpoint), "'", checkpoint,
@@ -140,17 +142,17 @@ void check_output(const QuantizeJob& job) {
   if (!fs::exists(folder)) folder = ".";
   QUENCH_CHECK(fs::is_directory(folder), "the output '", job.config.output, "' cannot be a folder: '", folder.string(),
                "' is a file");
-  check_writable((folder / (job.name + ".quench.onnx")).string());
+  check_writable((folder / (job.name + kCalibratedEnding)).string());
   if (job.dry_run) return;
   for (const std::string& file :
-       {job.name + ".quench.onnx", std::string("plan.yaml"), std::string("record.json"), std::string("report.txt")})
+       {job.name + kCalibratedEnding, std::string("plan.yaml"), std::string("record.json"), std::string("report.txt")})
     check_free(job.config.output, file, job.force);
   check_earlier_results(job);
 }
 
 // A product must not replace the float model, which may have any name.
 void check_model_is_kept(const QuantizeJob& job) {
-  for (const char* ending : {"_quantizers.onnx", "_qdq.onnx", "_qoperator.onnx", "_deploy_model.onnx"}) {
+  for (const char* ending : kDeployedEndings) {
     const fs::path product = fs::path(job.deploy_folder()) / (job.deploy_name() + ending);
     std::error_code absent;
     QUENCH_CHECK(!fs::equivalent(product, job.config.model, absent), "the deployed '", product.string(),
@@ -168,7 +170,7 @@ void check_deploy(const QuantizeJob& job) {
   const std::string& product = find_platform(job.config.quant.platform).product;
   job.config.deploy.exporter.checked(ExporterRegistry::instance().get(product).options,
                                      concat("exporter '", product, "'"));
-  const fs::path first = fs::path(job.deploy_folder()) / (job.deploy_name() + "_quantizers.onnx");
+  const fs::path first = fs::path(job.deploy_folder()) / (job.deploy_name() + kQuantizersEnding);
   QUENCH_CHECK(job.config.deploy.folder.empty() || job.force || !fs::exists(first), "'", first.string(),
                "' already exists; --force replaces it");
 }
@@ -178,12 +180,6 @@ void check_stages(const QuantizeJob& job) {
     if (!stage.empty()) check_stage(stage);
   QUENCH_CHECK(!job.dry_run || job.stop_after.empty() || !comes_after("plan", job.stop_after),
                "--dry-run prints the plan, but --stop-after ", job.stop_after, " ends before it: omit one of them");
-}
-
-std::string stage_list() {
-  std::string list;
-  for (const std::string& name : quantize_stages()) list += (list.empty() ? "" : ", ") + name;
-  return list;
 }
 
 void check(const QuantizeJob& job) {
@@ -256,7 +252,8 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
   command.add_flag("--no-deploy", arguments.no_deploy, "do not write the target's files (into DIR/deploy)");
   command.add_flag("--dry-run", arguments.dry_run,
                    "print the plan, sizes and memory needed; do no work, write no files");
-  command.add_option("--stop-after", arguments.stop_after, "the last stage: " + stage_list())->type_name("STAGE");
+  command.add_option("--stop-after", arguments.stop_after, "the last stage: " + joined(quantize_stages()))
+      ->type_name("STAGE");
   command.add_option("--dump-after", arguments.dump_after, "write the graph's text form after this stage")
       ->type_name("STAGE");
   command.add_flag("--time", arguments.time, "time and memory of each stage on stderr as it ends");

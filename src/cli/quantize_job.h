@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/quant_options.h"
+#include "deploy/file_endings.h"
 #include "quench/config.h"
 #include "quench/import.h"
 #include "quench/plan.h"
@@ -55,7 +56,7 @@ struct QuantizeJob {
   std::string checkpoint() const { return file(".reconstruction"); }  // finished units, until the job is done
   bool deploy_configured() const;                                     // the user configured it: then it must succeed
   std::string deploy_name() const { return config.deploy.name.empty() ? name : config.deploy.name; }
-  std::string model_file() const { return file(name + ".quench.onnx"); }
+  std::string model_file() const { return file(name + kCalibratedEnding); }
 };
 
 // Throws if it cannot work: no platform, stages that are not built, an output that cannot be written ...

@@ -1,4 +1,5 @@
 #include "cli/completion.h"
+#include "core/joined.h"
 #include "quench/error.h"
 
 namespace quench {

@@ -1,5 +1,6 @@
 // A data spec in a config: the spec string, or the same as a map.
 #include "config/parts.h"
+#include "core/joined.h"
 #include "data/spec_options.h"
 #include "quench/registry.h"
 
@@ -21,7 +22,7 @@ std::string required(MapReader& map, const std::string& key) {
 // A list is written as the spec string has it: 0.5,0.5.
 std::string value_text(const Tree& value, const std::string& path) {
   if (value.is_null()) fail_at(value, "'", path, "' must be a text, a number or a list of them");
-  return joined(texts_of(value, path));
+  return joined(texts_of(value, path), ",");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Keys that are understood, but whose stage is not built: kept, and refused by name when that stage would run.
 #include "config/parts.h"
+#include "core/joined.h"
 #include "quench/registry.h"
 
 namespace quench {
@@ -10,19 +11,13 @@ void keep(JobConfig& job, JobStage stage, MapReader& map, const std::vector<std:
       job.kept.push_back({stage, map.path_of(key), one_line(*found), found->where()});
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
-  return text;
-}
-
 void note(JobConfig& job, const std::string& text) { job.notes.push_back(text); }
 
 void skip(JobConfig& job, MapReader& map, const std::vector<std::string>& keys, const std::string& reason) {
-  std::string found;
+  std::vector<std::string> found;
   for (const std::string& key : keys)
-    if (map.find(key)) found += concat(found.empty() ? "'" : ", '", map.path_of(key), "'");
-  if (!found.empty()) note(job, found + ": " + reason);
+    if (map.find(key)) found.push_back(map.path_of(key));
+  if (!found.empty()) note(job, joined_in_quotes(found) + ": " + reason);
 }
 
 void refuse_unbuilt(const JobConfig& job, JobStage stage) {

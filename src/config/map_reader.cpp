@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/joined.h"
 #include "quench/registry.h"
 
 namespace quench {
@@ -90,11 +91,7 @@ std::vector<std::string> texts_of(const Tree& tree, const std::string& path) {
 }
 
 OptionValue option_of(const Tree& tree, const std::string& path) {
-  if (tree.is_list()) {
-    std::string text;
-    for (const std::string& item : texts_of(tree, path)) text += (text.empty() ? "" : ",") + item;
-    return text;
-  }
+  if (tree.is_list()) return joined(texts_of(tree, path), ",");
   if (!tree.is_text()) fail_type(tree, path, "a number, a word, true or false");
   if (tree.quoted) return tree.text;
   if (const auto number = parsed<double>(tree)) return *number;
@@ -145,9 +142,7 @@ std::optional<std::string> MapReader::text(const std::string& key) {
 std::optional<std::string> MapReader::choice(const std::string& key, const std::vector<std::string>& choices) {
   const std::optional<std::string> word = text(key);
   if (!word || std::find(choices.begin(), choices.end(), *word) != choices.end()) return word;
-  std::string all;
-  for (const std::string& one : choices) all += (all.empty() ? "" : " | ") + one;
-  fail_type(*find(key), path_of(key), all);
+  fail_type(*find(key), path_of(key), joined(choices, " | "));
 }
 
 std::optional<bool> MapReader::flag(const std::string& key) {

@@ -6,6 +6,7 @@
 #include "config/aliases.h"
 #include "config/layouts.h"
 #include "config/mmrazor.h"
+#include "core/joined.h"
 
 namespace quench {
 namespace {
@@ -35,7 +36,7 @@ std::string read_channels(MapReader& map, const std::string& key) {
   if (!numbers->is_list()) return of_255(*numbers, map.path_of(key));
   std::vector<std::string> shares;
   for (const Tree& number : numbers->items) shares.push_back(of_255(number, map.path_of(key)));
-  return joined(shares);
+  return joined(shares, ",");
 }
 
 Normalization read_preprocessor(MapReader map, JobConfig& job) {

@@ -2,6 +2,7 @@
 #include "config/aliases.h"
 #include "config/mmrazor.h"
 #include "config/torch_types.h"
+#include "core/joined.h"
 
 namespace quench {
 namespace {
@@ -102,9 +103,7 @@ void read_qconfig_mapping(MapReader map, JobConfig& job) {
     for (const std::string& type : types->rest()) {
       const Tree& choice = *types->tree().find(type);
       const MmrazorQConfig qconfig = read_choice(choice, types->path_of(type), job);
-      std::string ops;
-      for (const std::string& op : at_place(choice, [&] { return operators_of(type); }))
-        ops += (ops.empty() ? "" : "|") + op;
+      const std::string ops = joined(at_place(choice, [&] { return operators_of(type); }), "|");
       add_rule(job, "", ops, qconfig, choice.is_null());
     }
   if (auto names = map.map("module_name"))

@@ -2,6 +2,7 @@
 #include "config/aliases.h"
 #include "config/mmrazor.h"
 #include "config/torch_types.h"
+#include "core/joined.h"
 
 namespace quench {
 namespace {
@@ -11,7 +12,7 @@ void read_tracer(MapReader map, JobConfig& job) {
   for (const char* key : {"skipped_methods", "skipped_module_names", "skipped_module_classes"}) {
     const std::vector<std::string> names = map.texts(key);
     if (names.empty()) continue;
-    job.metadata[key] = joined(names);
+    job.metadata[key] = joined(names, ",");
     note(job, concat("'", map.path_of(key), "' matters when a module is traced; a model file holds none"));
   }
   map.finish();
@@ -30,7 +31,7 @@ void read_unobserved(MapReader& map, JobConfig& job) {
     }
   }
   if (others.empty()) return;
-  job.metadata["no_observer_modules"] = joined(others);
+  job.metadata["no_observer_modules"] = joined(others, ",");
   note(job, concat("'", map.path_of("no_observer_modules"), "': ", joined(others),
                    " are classes of a module; name their layers under 'quench.excluded_nodes'"));
 }
@@ -50,8 +51,8 @@ void read_redundant(MapReader map, JobConfig& job) {
       }
     }
   map.finish();
-  if (!before.empty()) job.quant.platform_options.set("no_quantizer_before", joined(before));
-  if (!after.empty()) job.quant.platform_options.set("no_quantizer_after", joined(after));
+  if (!before.empty()) job.quant.platform_options.set("no_quantizer_before", joined(before, ","));
+  if (!after.empty()) job.quant.platform_options.set("no_quantizer_after", joined(after, ","));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "config/mqbench.h"
 #include "config/torch_types.h"
+#include "core/joined.h"
 
 namespace quench {
 namespace {
@@ -56,7 +57,7 @@ void read_leaves(const Tree& leaves, const std::string& key, JobConfig& job) {
   for (const std::string& type : texts_of(leaves, key))
     with_context([] { return "in C++, quench::Leaf (quench/torch.h) keeps a module opaque where it is traced"; },
                  [&] { at_place(leaves, [&] { return operators_of(type); }); });
-  job.metadata["leaf_module"] = joined(texts_of(leaves, key));
+  job.metadata["leaf_module"] = joined(texts_of(leaves, key), ",");
   note(job, "'leaf_module': leaf modules matter when a module is traced; in a model file each is one operator already");
 }
 
@@ -74,7 +75,7 @@ void read_preserved(const Tree& tree, JobConfig& job) {
   for (const std::string& module : map.rest()) {
     const Tree* attributes = tree.find(module);
     if (attributes->is_null()) continue;
-    job.metadata["preserve_attr." + module] = joined(texts_of(*attributes, map.path_of(module)));
+    job.metadata["preserve_attr." + module] = joined(texts_of(*attributes, map.path_of(module)), ",");
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "config/layouts.h"
 #include "config/parts.h"
+#include "core/joined.h"
 #include "quench/import.h"
 #include "quench/metric.h"
 
@@ -34,9 +35,7 @@ void read_input_shapes(MapReader& map, JobConfig& job) {
   };
   const bool several = given->is_list() && !std::all_of(given->items.begin(), given->items.end(), is_number);
   const auto read = [&](const Tree& tree) {
-    std::string shape = tree.is_text() ? tree.text : "";
-    if (tree.is_list())
-      for (const std::string& number : texts_of(tree, "input_shape")) shape += (shape.empty() ? "" : ",") + number;
+    const std::string shape = tree.is_list() ? joined(texts_of(tree, "input_shape"), ",") : tree.text;
     try {
       parse_input_shape(shape);
     } catch (const Error& error) {
@@ -72,7 +71,7 @@ void read_metrics(MapReader& map, JobConfig& job) {
       if (text.empty()) fail_at(one, "'", metric.path_of("name"), "' is missing ('quench list metrics')");
       char before = ':';
       for (const std::string& key : metric.rest()) {
-        text += concat(before, key, "=", joined(texts_of(*one.find(key), metric.path_of(key))));
+        text += concat(before, key, "=", joined(texts_of(*one.find(key), metric.path_of(key)), ","));
         before = ',';
       }
     }

@@ -36,7 +36,6 @@ void write_train(class YamlWriter& out, const TrainOptions& options);
 
 // Keeps the keys of a stage that is not built; those that are absent become known all the same.
 void keep(JobConfig& job, JobStage stage, MapReader& map, const std::vector<std::string>& keys);
-std::string joined(const std::vector<std::string>& names);  // with commas
 void note(JobConfig& job, const std::string& text);
 // Keys that mean nothing here: accepted, and named in a note with the reason.
 void skip(JobConfig& job, MapReader& map, const std::vector<std::string>& keys, const std::string& reason);

@@ -1,16 +1,16 @@
 #include "config/unused_keys.h"
 
+#include "core/joined.h"
 #include "quench/error.h"
 
 namespace quench {
 namespace {
 
 std::string keys_of(const JobConfig& job, JobStage stage) {
-  std::string keys;
+  std::vector<std::string> keys;
   for (const KeptKey& kept : job.kept)
-    if (kept.stage == stage && kept.value != "null" && kept.value != "~")
-      keys += concat(keys.empty() ? "'" : ", '", kept.key, "'");
-  return keys;
+    if (kept.stage == stage && kept.value != "null" && kept.value != "~") keys.push_back(kept.key);
+  return joined_in_quotes(keys);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "convert/coded.h"
+#include "core/joined.h"
 #include "ops/clamp.h"
 #include "ops/integer_form.h"
 #include "quant/integer_ops.h"
@@ -79,9 +80,8 @@ Graph graph_of(const Region& region, const Value& result) {
 }
 
 std::string function_of(const Region& region) {
-  std::string name;
-  for (const Node* node : region.nodes) name += (name.empty() ? "" : "+") + node->op();
-  return name.empty() ? "Requantize" : name;
+  if (region.nodes.empty()) return "Requantize";
+  return joined(region.nodes, "+", [](const Node* node) { return node->op(); });
 }
 
 at::Tensor entries(const Region& region, const Node& quantize, const QType& x, const Arithmetic& arithmetic) {

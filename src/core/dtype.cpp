@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "core/joined.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -52,12 +53,9 @@ const Facts& facts(DType dtype) { return kFacts[static_cast<std::size_t>(dtype)]
 const char* name_of(DType dtype) { return facts(dtype).name; }
 
 DType dtype_from_name(const std::string& name) {
-  std::string known;
-  for (std::size_t i = 0; i < kFacts.size(); ++i) {
+  for (std::size_t i = 0; i < kFacts.size(); ++i)
     if (name == kFacts[i].name) return static_cast<DType>(i);
-    known += concat(i == 0 ? "" : ", ", kFacts[i].name);
-  }
-  fail("unknown element type '", name, "'; known: ", known);
+  fail("unknown element type '", name, "'; known: ", joined(kFacts, ", ", [](const auto& one) { return one.name; }));
 }
 
 DType dtype_from_onnx(std::int64_t number) {

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <optional>
 
+#include "core/joined.h"
+
 namespace quench {
 namespace {
 
@@ -78,8 +80,7 @@ void fail_unknown_name(const char* kind, const std::string& name, const std::vec
   if (known.empty()) {
     message += "; there are none";
   } else if (known.size() <= kListed) {
-    message += "; known: ";
-    for (std::size_t i = 0; i < known.size(); ++i) message += (i == 0 ? "" : ", ") + known[i];
+    message += "; known: " + joined(known);
   } else {
     message += concat("; there are ", known.size(), ", such as ");
     for (std::size_t i = 0; i < kShown; ++i) message += (i == 0 ? "'" : ", '") + known[i * known.size() / kShown] + "'";

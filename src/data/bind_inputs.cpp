@@ -1,6 +1,7 @@
 // bind_inputs: from what a batch holds to what each input of a graph takes.
 #include <ATen/ATen.h>
 
+#include "core/joined.h"
 #include "data/batch_size.h"
 #include "data/bind_inputs.h"
 #include "graph/tensor_types.h"
@@ -9,9 +10,7 @@ namespace quench {
 namespace {
 
 std::string names_of(const NamedValues& values) {
-  std::string list;
-  for (const auto& [name, value] : values) list += concat(list.empty() ? "'" : ", '", name, "'");
-  return list;
+  return joined(values, ", ", [](const auto& one) { return in_quotes(one.first); });
 }
 
 // The graph's inputs that the data set must give for every item.
@@ -75,10 +74,9 @@ RtValue bind_one(const Value& input, const RtValue& stacked, std::int64_t fill) 
 }  // namespace
 
 std::string input_list(const Graph& graph) {
-  std::string list;
-  for (const Value* input : graph.inputs())
-    list += concat(list.empty() ? "'" : ", '", input->name(), "' (", input->type().text(), ")");
-  return list.empty() ? "none" : list;
+  if (graph.inputs().empty()) return "none";
+  return joined(graph.inputs(), ", ",
+                [](const Value* input) { return concat("'", input->name(), "' (", input->type().text(), ")"); });
 }
 
 NamedValues name_values(const Graph& graph, const InputValues& given, const NamedValues& shared) {

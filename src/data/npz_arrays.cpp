@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/joined.h"
+
 namespace quench {
 namespace {
 
@@ -31,9 +33,8 @@ std::set<std::string> names_option(const DatasetSpec& spec, const char* key) {
 }  // namespace
 
 std::string names_of(const NamedValues& arrays) {
-  std::string list;
-  for (const auto& [name, value] : arrays) list += (list.empty() ? "'" : ", '") + name + "'";
-  return list.empty() ? "nothing" : list;
+  if (arrays.empty()) return "nothing";
+  return joined(arrays, ", ", [](const auto& one) { return in_quotes(one.first); });
 }
 
 std::int64_t ItemArrays::size() const { return items.empty() ? 0 : items.begin()->second.tensor().size(0); }

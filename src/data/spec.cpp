@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "core/joined.h"
 #include "core/split.h"
 #include "quench/data.h"
 
@@ -26,11 +27,7 @@ bool is_folder(const std::string& path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
-std::string kinds() {
-  std::string list;
-  for (const std::string& name : DatasetRegistry::instance().names()) list += (list.empty() ? "" : ", ") + name;
-  return list;
-}
+std::string kinds() { return joined(DatasetRegistry::instance().names()); }
 
 }  // namespace
 

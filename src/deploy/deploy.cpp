@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "convert/ready.h"
+#include "core/joined.h"
 #include "deploy/export_check.h"
 #include "deploy/forms/float32_io.h"
 #include "deploy/forms/reference_nodes.h"
@@ -39,10 +40,8 @@ Graph ready_for(const QuantizedModel& model, const Exporter& exporter, std::vect
   graph.metadata.erase("quench.format");
   graph.metadata.erase("quench.record");
   if (exporter.io == IoTypes::kModel) return graph;
-  std::string names;
-  for (const std::string& name : use_float32_io(graph)) names += concat(names.empty() ? "'" : ", '", name, "'");
-  if (!names.empty())
-    notes.push_back(concat(names, ": float32 in these files, since the target takes no 16-bit floats"));
+  if (const auto names = use_float32_io(graph); !names.empty())
+    notes.push_back(joined_in_quotes(names) + ": float32 in these files, since the target takes no 16-bit floats");
   return graph;
 }
 

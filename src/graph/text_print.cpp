@@ -5,6 +5,7 @@
 #include <cstring>
 #include <ostream>
 
+#include "core/joined.h"
 #include "graph/text_tensor.h"
 #include "quench/error.h"
 #include "quench/graph.h"
@@ -28,25 +29,17 @@ std::string dim_text(const Dim& dim) {
   return bare ? dim.text() : quote_text(dim.symbol());
 }
 
+template <typename Items, typename Print>
+std::string list_text(const Items& items, const Print& print) {
+  return "[" + joined(items, ", ", print) + "]";
+}
+
 std::string type_text(const TypeInfo& type) {
   if (!type.is_tensor())
     return concat(type.kind == TypeInfo::Kind::kSequence ? "seq(" : "optional(",
                   type.element ? type_text(*type.element) : "", ")");
   if (!type.dims) return std::string(name_of(type.dtype)) + "[*]";
-  std::string text = std::string(name_of(type.dtype)) + "[";
-  for (std::size_t i = 0; i < type.dims->size(); ++i) text += (i == 0 ? "" : ", ") + dim_text((*type.dims)[i]);
-  return text + "]";
-}
-
-template <typename Items, typename Print>
-std::string list_text(const Items& items, const Print& print) {
-  std::string text = "[";
-  bool first = true;
-  for (const auto& item : items) {
-    text += (first ? "" : ", ") + print(item);
-    first = false;
-  }
-  return text + "]";
+  return name_of(type.dtype) + list_text(*type.dims, dim_text);
 }
 
 class Printer {
@@ -71,32 +64,23 @@ class Printer {
 
  private:
   std::string tensor(const at::Tensor& tensor, DType dtype) const {
-    std::string text = std::string(name_of(dtype)) + "[";
-    for (std::int64_t i = 0; i < tensor.dim(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(tensor.size(i));
-    return text + "] = " + tensor_data_text(tensor, dtype, options_.data);
+    const auto number = [](std::int64_t size) { return std::to_string(size); };
+    return name_of(dtype) + list_text(tensor.sizes(), number) + " = " + tensor_data_text(tensor, dtype, options_.data);
   }
 
   std::string node(const Node& node, const std::string& indent) const {
-    std::string text;
-    for (const Value* output : node.outputs()) text += (text.empty() ? "" : ", ") + value_text(output);
+    std::string text = joined(node.outputs(), ", ", value_text);
     if (!text.empty()) text += " = ";
-    text += node.op() + " " + quote_text(node.name()) + " (";
-    for (std::size_t i = 0; i < node.inputs().size(); ++i) text += (i == 0 ? "" : ", ") + value_text(node.inputs()[i]);
-    text += ")";
-    if (!node.attrs.empty()) {
-      text += " {";
-      bool first = true;
-      for (const auto& [key, attr] : node.attrs) {
-        text += (first ? "" : ", ") + quote_if_needed(key) + " = " + this->attr(attr, indent);
-        first = false;
-      }
-      text += "}";
-    }
+    text += concat(node.op(), " ", quote_text(node.name()), " (", joined(node.inputs(), ", ", value_text), ")");
+    const auto attr = [&](const auto& one) {
+      return quote_if_needed(one.first) + " = " + this->attr(one.second, indent);
+    };
+    if (!node.attrs.empty()) text += " {" + joined(node.attrs, ", ", attr) + "}";
     if (node.captures > 0) text += " captures " + std::to_string(node.captures);
     if (node.frozen) text += " frozen";
     for (const auto& [key, value] : node.metadata) text += " meta " + quote_text(key) + " = " + quote_text(value);
-    for (std::size_t i = 0; i < node.outputs().size(); ++i)
-      text += (i == 0 ? " : " : ", ") + (node.outputs()[i] ? type_text(node.outputs()[i]->type()) : std::string("_"));
+    const auto type = [](const Value* output) { return output ? type_text(output->type()) : std::string("_"); };
+    if (!node.outputs().empty()) text += " : " + joined(node.outputs(), ", ", type);
     return text;
   }
 

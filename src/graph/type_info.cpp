@@ -4,6 +4,8 @@
 #include <charconv>
 #include <limits>
 
+#include "core/joined.h"
+
 namespace quench {
 namespace {
 
@@ -88,9 +90,7 @@ Dim product(const Dims& dims, std::size_t begin, std::size_t end) {
 }
 
 std::string text_of(const Dims& dims) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < dims.size(); ++i) text += (i == 0 ? "" : ", ") + dims[i].text();
-  return text + "]";
+  return "[" + joined(dims, ", ", [](const Dim& dim) { return dim.text(); }) + "]";
 }
 
 TypeInfo TypeInfo::sequence(TypeInfo element) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/joined.h"
 #include "data/feed.h"
 #include "kernels/device_copy.h"
 #include "measure/fast_run.h"
@@ -159,11 +160,9 @@ void check_evaluates(const Graph& graph, const Dataset& data, const EvalOptions&
 }
 
 const MetricResult& EvalResult::metric(const std::string& name) const {
-  std::string known;
-  for (const MetricResult& one : metrics) {
+  for (const MetricResult& one : metrics)
     if (one.name == name) return one;
-    known += (known.empty() ? "" : ", ") + one.name;
-  }
+  const std::string known = joined(metrics, ", ", [](const MetricResult& one) { return one.name; });
   fail("the metric '", name, "' was not measured; measured: ", known.empty() ? "none" : known);
 }
 

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "core/joined.h"
 #include "kernels/statistics/statistics.h"
 #include "quench/error.h"
 #include "quench/statistic.h"
@@ -26,9 +27,7 @@ TensorRange finite_range(const at::Tensor& x, const QScheme& scheme) {
 }
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::string text;
-  for (const std::int64_t size : shape) text += concat(text.empty() ? "" : " x ", size);
-  return "[" + text + "]";
+  return "[" + joined(shape, " x ", [](std::int64_t size) { return std::to_string(size); }) + "]";
 }
 
 constexpr std::int64_t kMostBatches = std::int64_t{1} << 53;  // beyond that a count cannot be true

@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "core/joined.h"
 #include "ops/arguments.h"
 #include "ops/moving.h"
 #include "ops/number_rules.h"
@@ -19,12 +20,9 @@ using Ints = std::vector<std::int64_t>;
 // The place of a name in a list, which is also LibTorch's number for it.
 std::int64_t number_of(const Node& node, const char* attr, const std::string& name,
                        const std::vector<std::string>& known) {
-  std::string list;
-  for (std::size_t i = 0; i < known.size(); ++i) {
+  for (std::size_t i = 0; i < known.size(); ++i)
     if (known[i] == name) return static_cast<std::int64_t>(i);
-    list += (i == 0 ? "" : ", ") + known[i];
-  }
-  fail(node.where(), ": unknown ", attr, " '", name, "'; known: ", list);
+  fail(node.where(), ": unknown ", attr, " '", name, "'; known: ", joined(known));
 }
 
 std::vector<RtValue> grid_sample(const Node& node, const Inputs& in, ExecContext&) {

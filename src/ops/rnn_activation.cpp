@@ -6,6 +6,7 @@
 #include <cctype>
 #include <map>
 
+#include "core/joined.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -38,9 +39,8 @@ const Definition& definition_of(const Node& node, std::string& name) {
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
   const auto at = definitions().find(name);
   if (at != definitions().end()) return at->second;
-  std::string known;
-  for (const auto& [key, definition] : definitions()) known += (known.empty() ? "" : ", ") + key;
-  fail(node.where(), ": unknown activation '", name, "'; known: ", known);
+  fail(node.where(), ": unknown activation '", name,
+       "'; known: ", joined(definitions(), ", ", [](const auto& one) { return one.first; }));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/decimals.h"
+#include "core/joined.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -13,10 +14,9 @@ constexpr std::size_t kLayersNamed = 3;
 std::string worst_layers(const ProfileRecord& profile) {
   std::vector<LayerProfile> layers = ranked_by_damage(profile);
   layers.resize(std::min(layers.size(), kLayersNamed));
-  std::string text;
-  for (const LayerProfile& layer : layers)
-    text += concat(text.empty() ? "" : ", ", "'", layer.name, "' (", decimals(layer.standalone.sqnr.value, 1), " dB)");
-  return text;
+  return joined(layers, ", ", [](const LayerProfile& layer) {
+    return concat("'", layer.name, "' (", decimals(layer.standalone.sqnr.value, 1), " dB)");
+  });
 }
 
 bool has_weights_per_tensor(const QuantPlan& plan) {
@@ -43,9 +43,7 @@ std::string advice(const QuantizeRecord& record, const JobConfig& config) {
     tips.push_back(concat("the worst layers in float (--set 'layers=[{match: \"",
                           ranked_by_damage(*record.profile).front().name, "\", float: true}]')"));
   if (!record.profile) tips.emplace_back("--profile 8, which names the worst layers");
-  std::string text;
-  for (const std::string& tip : tips) text += concat(text.empty() ? "" : "; ", tip);
-  return text;
+  return joined(tips, "; ");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/joined.h"
 #include "observers/scaleless.h"
 #include "quench/error.h"
 #include "quench/registry.h"
@@ -10,12 +11,11 @@ namespace quench {
 namespace {
 
 std::string text_of(const Options& options) {
-  std::string text;
-  for (const auto& [name, value] : options.values()) {
-    const auto* number = std::get_if<double>(&value);
-    text += concat(text.empty() ? "" : ", ", name, ": ", number ? concat(*number) : std::get<std::string>(value));
-  }
-  return text.empty() ? "" : " {" + text + "}";
+  if (options.values().empty()) return "";
+  const auto text = [](const auto& option) {
+    return concat(option.first, ": ", std::visit([](const auto& value) { return concat(value); }, option.second));
+  };
+  return " {" + joined(options.values(), ", ", text) + "}";
 }
 
 std::string scheme_of(const PlanEntry& entry) { return entry.derived_from.empty() ? entry.scheme.text() : "int32"; }

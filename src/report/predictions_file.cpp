@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "core/atomic_file.h"
+#include "core/joined.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -90,12 +91,6 @@ Prediction parse_line(std::string_view line) {
   return prediction;
 }
 
-std::string joined(const ItemStatistic& statistic) {
-  std::string text;
-  for (const double number : statistic) text += (text.empty() ? "" : " ") + number_text(number);
-  return text;
-}
-
 ItemStatistic parse_statistic(std::string_view text) {
   ItemStatistic statistic;
   while (!text.empty()) {
@@ -151,7 +146,7 @@ void write_measurements(const std::string& path, const EvalResult& result) {
   for (std::size_t i = 0; i < result.indices.size(); ++i)
     for (const MetricResult& metric : result.metrics)
       text += concat(result.indices[i], "\t", escaped(result.names[i]), "\t", metric.name, "\t",
-                     joined(metric.items[i]), "\n");
+                     joined(metric.items[i], " ", number_text), "\n");
   write_file_atomically(path, text);
 }
 

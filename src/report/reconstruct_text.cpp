@@ -2,17 +2,12 @@
 
 #include "core/counted.h"
 #include "core/decimals.h"
+#include "core/joined.h"
 #include "quench/error.h"
 #include "report/table.h"
 
 namespace quench {
 namespace {
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
 
 std::string error_text(double error) { return error < 1e-4 ? concat(error) : decimals(error, 4); }
 

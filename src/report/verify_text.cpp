@@ -4,6 +4,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/joined.h"
 #include "quench/error.h"
 #include "quench/paired_test.h"
 #include "report/eval_text.h"
@@ -96,10 +97,8 @@ struct CriterionGroup {
   std::string summary() const {
     std::set<std::string> bounds;
     for (const Criterion* one : criteria) bounds.insert(one->bound_of);
-    std::string whose;
-    for (const std::string& bound : bounds) whose += (whose.empty() ? "" : ", ") + bound;
     return concat("ok  ", name, ": ", criteria.size(), criteria.size() == 1 ? " criterion" : " criteria",
-                  " (bounds: ", whose, ")");
+                  " (bounds: ", joined(bounds), ")");
   }
 };
 

@@ -8,6 +8,7 @@
 
 #include "convert/quantized.h"
 #include "core/output_folder.h"
+#include "deploy/file_endings.h"
 #include "deploy/onnx/lowest_opset.h"
 #include "passes/rewrite.h"
 #include "quench/error.h"
@@ -108,10 +109,10 @@ std::vector<std::string> files_of(const std::string& folder) {
 
 // Whether a folder has a Q/DQ file of this name; "": of any.
 bool has_deployed(const fs::path& folder, const std::string& name) {
-  if (!name.empty()) return fs::exists(folder / (name + "_qdq.onnx"));
+  if (!name.empty()) return fs::exists(folder / (name + kQdqEnding));
   const fs::directory_iterator files(folder);
   return std::any_of(begin(files), end(files),
-                     [](const fs::path& path) { return path.string().ends_with("_qdq.onnx"); });
+                     [](const fs::path& path) { return path.string().ends_with(kQdqEnding); });
 }
 
 // "N.quench.onnx", "N_quantizers.onnx" -> "N"
@@ -140,7 +141,7 @@ std::string or_did_you_mean(const std::string& file_or_folder) {
   const bool is_folder = fs::is_directory(given);
   const fs::path folder = is_folder ? given.parent_path() : given.parent_path().parent_path();
   const std::string name = is_folder ? "" : base_name(given.parent_path());
-  if (!is_folder && has_deployed(folder, name)) return did_you_mean(folder / (name + "_qdq.onnx"));
+  if (!is_folder && has_deployed(folder, name)) return did_you_mean(folder / (name + kQdqEnding));
   std::vector<fs::path> inside;
   for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder))
     if (entry.is_directory() && has_deployed(entry.path(), name)) inside.push_back(folder / entry.path().filename());
@@ -152,7 +153,7 @@ std::vector<std::string> deployed_files(const std::string& file_or_folder, const
   const RuntimeEntry& entry = RuntimeRegistry::instance().get(runtime);
   std::vector<std::string> found, models;
   for (const std::string& path : files_of(file_or_folder)) {
-    if (path.ends_with(".onnx") && !path.ends_with(".quench.onnx")) models.push_back(path);
+    if (path.ends_with(".onnx") && !path.ends_with(kCalibratedEnding)) models.push_back(path);
     if (path.ends_with(entry.ending)) found.push_back(path);
   }
   QUENCH_CHECK(found.size() <= 1, "there are ", found.size(), " deployed models in '", file_or_folder,
@@ -160,7 +161,7 @@ std::vector<std::string> deployed_files(const std::string& file_or_folder, const
   if (found.empty() && models.size() == 1 && !entry.read) found = models;  // someone else's
   if (entry.reads_fake_quantize)
     for (const std::string& path : models)
-      if (path.ends_with("_deploy_model.onnx") && !quantizers_of(import_model(path)).empty()) found.push_back(path);
+      if (path.ends_with(kStrippedEnding) && !quantizers_of(import_model(path)).empty()) found.push_back(path);
   if (!found.empty()) return found;
   const std::string meant = or_did_you_mean(file_or_folder);
   const std::string who = entry.read ? "for it" : "whose product is Q/DQ";

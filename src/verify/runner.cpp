@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "core/joined.h"
 #include "data/npy.h"
 #include "quench/error.h"
 #include "quench/npz.h"
@@ -83,9 +84,7 @@ NamedValues Runner::run(const std::string& model, const NamedValues& inputs, Scr
   write_npz(from, for_numpy(inputs));
   std::vector<std::string> command = command_;
   command.insert(command.end(), {model, from, to});
-  std::string names;
-  for (const std::string& name : shared) names += (names.empty() ? "" : ",") + name;
-  if (!names.empty()) command.insert(command.end(), {"--shared", names});
+  if (!shared.empty()) command.insert(command.end(), {"--shared", joined(shared, ",")});
   const ProcessResult ended = with_context([&] { return concat("in the runner '", description_, "'", hint_); },
                                            [&] { return run_process(command, timeout_); });
   QUENCH_CHECK(ended.exit_code == 0 && !ended.timed_out, "the runner '", description_, "' ", ending_of(ended, timeout_),

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "convert/ready.h"
+#include "deploy/file_endings.h"
 #include "deploy/quantizer_differences.h"
 #include "quench/error.h"
 #include "quench/import.h"
@@ -18,21 +19,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kEnding = ".quench.onnx";
-
 std::vector<fs::path> models_near(const std::string& file) {
   std::vector<fs::path> found;
   const fs::path folder = fs::absolute(file).parent_path();
   for (const fs::path& place : {folder, folder.parent_path()}) {
     std::error_code unreadable;
     for (const auto& entry : fs::directory_iterator(place, unreadable))
-      if (entry.path().filename().string().ends_with(kEnding)) found.push_back(entry.path());
+      if (entry.path().filename().string().ends_with(kCalibratedEnding)) found.push_back(entry.path());
   }
   return found;
 }
 
 bool is_called_after(const std::string& file, const fs::path& model) {
-  const std::string name = model.filename().string(), stem = name.substr(0, name.size() - kEnding.size());
+  const std::string name = model.filename().string(),
+                    stem = name.substr(0, name.size() - std::string_view(kCalibratedEnding).size());
   const std::string own = fs::path(file).filename().string();
   return own == stem + ".onnx" || own.starts_with(stem + "_");
 }

@@ -1,4 +1,5 @@
 // zoo_name_of: OpenMMLab's backbones by type and the one option that tells their sizes apart.
+#include "core/joined.h"
 #include "quench/error.h"
 #include "quench/zoo.h"
 
@@ -27,9 +28,7 @@ const std::map<std::string, Family>& families() {
 }
 
 std::string listed(const Family& family) {
-  std::string text;
-  for (const auto& [value, name] : family.names) text += concat(text.empty() ? "" : ", ", value);
-  return text;
+  return joined(family.names, ", ", [](const auto& one) { return concat(one.first); });
 }
 
 }  // namespace

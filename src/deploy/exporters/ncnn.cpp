@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "deploy/file_endings.h"
 #include "deploy/forms/side_file.h"
 #include "quench/error.h"
 #include "quench/op.h"
@@ -86,7 +87,7 @@ bool is_winograd(const Node& node) {
 
 void write_ncnn(const DeployJob& job, Deployment& deployment) {
   const StrippedModel model = strip_quantizers(job.graph);
-  deployment.files.push_back(model_file(job, "_deploy_model.onnx", model.graph));
+  deployment.files.push_back(model_file(job, kStrippedEnding, model.graph));
   deployment.files.push_back(text_file(job, ".table", lines_of(model), " ",
                                        "ncnn's calibration table: layers under the names that onnx2ncnn gives them"));
   deployment.notes.push_back(

@@ -3,6 +3,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "deploy/file_endings.h"
 #include "deploy/forms/side_file.h"
 #include "deploy/onnx/lower.h"
 #include "quench/error.h"
@@ -54,12 +55,12 @@ bool has_resize(const Graph& graph) {
 }
 
 DeployFile upsample_file(const DeployJob& job, const Graph& model) {
-  if (!has_resize(model)) return model_file(job, "_deploy_model.onnx", model, kFirstOpset);
+  if (!has_resize(model)) return model_file(job, kStrippedEnding, model, kFirstOpset);
   QUENCH_CHECK(job.opset == 0 || job.opset == kFirstOpset, "NNIE's mapper reads Upsample, which ended with opset ",
                kFirstOpset, ": opset ", job.opset, " has none");
   DeployJob in_nine = job;
   in_nine.opset = kFirstOpset;
-  return model_file(in_nine, "_deploy_model.onnx", model, kFirstOpset);
+  return model_file(in_nine, kStrippedEnding, model, kFirstOpset);
 }
 
 Graph as_written(const DeployFile& file) {

@@ -1,6 +1,7 @@
 // onnx_qnn: operators on codes for TVM, all of them uint8; layers without one stay float between pairs.
 // docs/platforms.md 5.5. Q/DQ beside it: it holds what this form does not (linear layers, scales per channel).
 #include "deploy/deploy_files.h"
+#include "deploy/file_endings.h"
 #include "deploy/forms/qdq_graph.h"
 #include "deploy/forms/qoperator_graph.h"
 #include "deploy/onnx/lowest_opset.h"
@@ -12,7 +13,7 @@ namespace {
 
 void write_onnx_qnn(const DeployJob& job, Deployment& deployment) {
   DeployFile file;
-  file.name = job.name + "_qoperator.onnx";
+  file.name = job.name + kQOperatorEnding;
   file.model = qdq_graph(job.graph, {.names = QdqStyle::Names::kProducer});
   shift_to_uint8(file.model);
   const int replaced = use_quantized_operators(file.model, {"Conv", "Add", "GlobalAveragePool", "AveragePool"});

@@ -4,6 +4,7 @@
 
 #include "convert/quantized.h"
 #include "deploy/deploy_files.h"
+#include "deploy/file_endings.h"
 #include "deploy/forms/side_file.h"
 #include "deploy/forms/strip.h"
 #include "quench/error.h"
@@ -94,7 +95,7 @@ class FakeQuantizeGraph {
 };
 
 void write(const DeployJob& job, RangeName range_name, Deployment& deployment) {
-  DeployFile file = model_file(job, "_deploy_model.onnx", FakeQuantizeGraph(job.graph, range_name).make());
+  DeployFile file = model_file(job, kStrippedEnding, FakeQuantizeGraph(job.graph, range_name).make());
   file.what = concat("FakeQuantize of domain org.openvinotoolkit, opset ", file.opset);
   deployment.files.push_back(std::move(file));
 }

@@ -1,4 +1,5 @@
 // ppl: steps and ranges for SenseTime's PPL, weights included; docs/platforms.md 5.2.
+#include "deploy/file_endings.h"
 #include "deploy/forms/side_file.h"
 
 namespace quench {
@@ -31,7 +32,7 @@ void write_ppl(const DeployJob& job, Deployment& deployment) {
   check_tensors(model.graph, entries);
   Json content;
   content["ppl"] = std::move(entries);
-  deployment.files.push_back(model_file(job, "_deploy_model.onnx", model.graph));
+  deployment.files.push_back(model_file(job, kStrippedEnding, model.graph));
   deployment.files.push_back(json_file(job, "_clip_ranges.json", content, "step, zero point and range of each tensor"));
 }
 

@@ -2,6 +2,7 @@
 // file lies beside it. Weights per channel have no line: PPL quantizes them itself.
 #include <algorithm>
 
+#include "deploy/file_endings.h"
 #include "deploy/forms/side_file.h"
 
 namespace quench {
@@ -27,7 +28,7 @@ void write_ppl_cuda(const DeployJob& job, Deployment& deployment) {
   check_tensors(model.graph, ranges);
   Json content;
   content["ppl-cuda"] = std::move(ranges);
-  deployment.files.push_back(model_file(job, "_deploy_model.onnx", model.graph));
+  deployment.files.push_back(model_file(job, kStrippedEnding, model.graph));
   deployment.files.push_back(text_file(job, "_clip_ranges.json", lines, ": ", "ranges as lines, as PPL reads them"));
   deployment.files.push_back(json_file(job, "_ppl_cuda_ranges.json", content, "the same ranges as JSON"));
   deployment.files.back().use = FileUse::kInstead;

@@ -2,6 +2,7 @@
 // option the same in operators on codes. mqbench_qdq and qdq_onnx are the forms of MQBench and mmrazor.
 #include "convert/quantized.h"
 #include "deploy/deploy_files.h"
+#include "deploy/file_endings.h"
 #include "deploy/forms/qoperator_graph.h"
 #include "deploy/onnx/lowest_opset.h"
 #include "quench/error.h"
@@ -12,7 +13,7 @@ namespace {
 
 DeployFile qoperator_file(const DeployJob& job) {
   DeployFile file;
-  file.name = job.name + "_qoperator.onnx";
+  file.name = job.name + kQOperatorEnding;
   file.model = qdq_graph(job.graph, {.names = QdqStyle::Names::kProducer});
   const int replaced = use_quantized_operators(file.model);
   drop_plan_text(file.model);  // it mentions quantizers that are gone
@@ -79,7 +80,7 @@ void put_file(Deployment& deployment, DeployFile file) {
 
 DeployFile qdq_file(const DeployJob& job, const QdqStyle& style) {
   DeployFile file;
-  file.name = job.name + "_qdq.onnx";
+  file.name = job.name + kQdqEnding;
   file.model = qdq_graph(job.graph, style);
   file.opset = lowest_opset(file.model, kFirstQdqOpset, job.opset);
   file.what = concat("QuantizeLinear and DequantizeLinear, opset ", file.opset);

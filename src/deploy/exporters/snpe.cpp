@@ -1,5 +1,6 @@
 // snpe: encodings for Qualcomm's converter (--quantization_overrides); docs/platforms.md 5.2. The converter makes
 // its own estimate where it finds no encoding, so every tensor whose range follows from a neighbour's gets one.
+#include "deploy/file_endings.h"
 #include "deploy/forms/side_file.h"
 #include "ops/clamp.h"
 #include "passes/rewrite.h"
@@ -79,7 +80,7 @@ void write_snpe(const DeployJob& job, Deployment& deployment) {
   Json content;
   content["activation_encodings"] = std::move(activations);
   content["param_encodings"] = std::move(parameters);
-  deployment.files.push_back(model_file(job, "_deploy_model.onnx", model.graph));
+  deployment.files.push_back(model_file(job, kStrippedEnding, model.graph));
   deployment.files.push_back(json_file(job, "_clip_ranges.json", content, "encodings of activations and parameters"));
   note_missing(model, deployment);
 }

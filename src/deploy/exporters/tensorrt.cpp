@@ -2,6 +2,7 @@
 // deploy_to_qlinear also the pairs that explicit quantization reads, 5.6.
 #include <algorithm>
 
+#include "deploy/file_endings.h"
 #include "deploy/forms/qdq_graph.h"
 #include "deploy/forms/side_file.h"
 #include "deploy/onnx/lowest_opset.h"
@@ -53,7 +54,7 @@ void write_tensorrt(const DeployJob& job, Deployment& deployment) {
   check_tensors(model.graph, ranges);
   Json content;
   content["tensorrt"]["blob_range"] = std::move(ranges);
-  deployment.files.push_back(model_file(job, "_deploy_model.onnx", model.graph));
+  deployment.files.push_back(model_file(job, kStrippedEnding, model.graph));
   deployment.files.push_back(json_file(job, "_clip_ranges.json", content, "the range of each activation"));
   if (job.options.flag("deploy_to_qlinear")) add_qlinear(job, model, deployment);
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "deploy/file_endings.h"
 #include "deploy/forms/side_file.h"
 #include "quench/error.h"
 #include "quench/op.h"
@@ -96,7 +97,7 @@ void write_vitis(const DeployJob& job, Deployment& deployment) {
   check_tensors(model.graph, entries);
   Json content;
   content["vitis"] = std::move(entries);
-  deployment.files.push_back(model_file(job, "_deploy_model.onnx", model.graph));
+  deployment.files.push_back(model_file(job, kStrippedEnding, model.graph));
   deployment.files.push_back(json_file(job, "_clip_ranges.json", content, "scale and fix point of each tensor"));
   deployment.files[0].use = FileUse::kShip;  // AMD's compiler reads it too
   deployment.notes.push_back(concat("in AMD's container: python convert_xir.py -Q ", job.name, "_quantizers.onnx -C ",

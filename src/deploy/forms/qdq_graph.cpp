@@ -5,6 +5,7 @@
 #include "convert/quantized.h"
 #include "deploy/forms/saturation.h"
 #include "graph/tensor_types.h"
+#include "quant/code_tensor.h"
 #include "quench/error.h"
 #include "quench/pass.h"
 
@@ -19,20 +20,6 @@ DType stored_type(const QScheme& scheme) {
   if (scheme.bits() <= 4) return scheme.is_signed() ? DType::kInt4 : DType::kUint4;
   if (scheme.bits() <= 8) return scheme.is_signed() ? DType::kInt8 : DType::kUint8;
   return scheme.is_signed() ? DType::kInt16 : DType::kUint16;
-}
-
-struct CodeRange {
-  int min, max;
-};
-CodeRange range_of(DType dtype) {
-  switch (dtype) {
-    case DType::kInt4: return {-8, 7};
-    case DType::kUint4: return {0, 15};
-    case DType::kInt8: return {-128, 127};
-    case DType::kUint8: return {0, 255};
-    case DType::kInt16: return {-32768, 32767};
-    default: return {0, 65535};
-  }
 }
 
 // Four bits and fewer go into eight: ONNX has no Clip of a smaller type, and runtimes have no kernels for its
@@ -168,9 +155,9 @@ class QdqGraph {
   // A range narrower than the type's: the codes beyond it are cut off, so that they are those of the simulation.
   Value& clipped(Node& quantize, const QType& type, DType stored) {
     if (!type.scheme.is_int()) return quantize.output();
-    const CodeRange all = range_of(stored);
-    const int lowest = all.min + (type.scheme.is_signed() && !style_.clip_lowest ? 1 : 0);
-    if (type.scheme.qmin() <= lowest && type.scheme.qmax() >= all.max) return quantize.output();
+    const CodeRange all = code_range(bits_of(stored), is_signed(stored));
+    const double lowest = all.low + (type.scheme.is_signed() && !style_.clip_lowest ? 1 : 0);
+    if (type.scheme.qmin() <= lowest && type.scheme.qmax() >= all.high) return quantize.output();
     const auto bound = [&](int code, const char* which) {
       return &graph_.add_constant(graph_.unique_name(quantize.name() + which),
                                   at::full({}, code, at::TensorOptions().dtype(scalar_type_of(stored))), stored);

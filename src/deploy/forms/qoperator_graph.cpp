@@ -6,6 +6,7 @@
 #include "graph/tensor_types.h"
 #include "ops/clamp.h"
 #include "passes/rewrite.h"
+#include "quant/code_tensor.h"
 #include "quant/requantize.h"
 #include "quench/error.h"
 #include "quench/pass.h"
@@ -39,8 +40,9 @@ std::optional<OutputQuantizer> output_quantizer(const Node& node) {
 }
 
 OutputCodes all_codes(const CodedValue& value) {
-  const int least = value.dtype() == DType::kInt8 ? -128 : 0;
-  return {value.scale->tensor().item<float>(), value.zero_point->tensor().item<int>(), least, least + 255};
+  const CodeRange all = code_range(8, is_signed(value.dtype()));
+  return {value.scale->tensor().item<float>(), value.zero_point->tensor().item<int>(), static_cast<int>(all.low),
+          static_cast<int>(all.high)};
 }
 
 // Rounding is monotone: clamping before it, or the codes after it, is the same.

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "convert/quantized.h"
+#include "deploy/file_endings.h"
 #include "deploy/forms/strip.h"
 #include "deploy/onnx/graph.h"
 #include "deploy/onnx/lowest_opset.h"
@@ -105,7 +106,7 @@ void write_nothing_more(const DeployJob&, Deployment& deployment) { deployment.f
 
 void add_reference_model(const DeployJob& job, Deployment& deployment) {
   DeployFile file;
-  file.name = job.name + "_quantizers.onnx";
+  file.name = job.name + kQuantizersEnding;
   file.model = ReferenceGraph(job.graph).make();
   file.opset = lowest_opset(file.model, kFirstOpset);
   file.what = concat("quantizers as nodes that vendors' tools read, opset ", file.opset);

@@ -22,11 +22,8 @@ struct Operand {
 };
 
 std::array<std::uint8_t, 256> table_of(const QType& x, const IntegerForm& form) {
-  const at::Tensor codes = at::arange(256, at::kInt);
-  const at::Tensor values = x.scheme.is_signed() ? at::where(codes > 127, codes - 256, codes) : codes;
-  const at::Tensor held = values.clamp(x.scheme.qmin(), x.scheme.qmax());
-  const at::Tensor made = integer_concat({{held, x}}, 0, {form.y, form.arithmetic, form.clip});
-  const at::Tensor bytes = made.to(at::kInt).bitwise_and(0xFF).to(at::kByte).contiguous();
+  const at::Tensor bytes =
+      bytes_of(integer_concat({{all_bytes(x.scheme), x}}, 0, {form.y, form.arithmetic, form.clip}));
   std::array<std::uint8_t, 256> table;
   std::copy_n(bytes.const_data_ptr<std::uint8_t>(), 256, table.begin());
   return table;

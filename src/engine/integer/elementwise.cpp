@@ -22,13 +22,6 @@ std::int64_t elements(const DnnlLayout& layout) {
   return count;
 }
 
-// All codes that a byte can be, in order of the byte; those that the scheme lacks are clamped: no tensor holds them.
-at::Tensor all_bytes(const QScheme& scheme) {
-  const at::Tensor codes = at::arange(256, at::kInt);
-  const at::Tensor values = scheme.is_signed() ? at::where(codes > 127, codes - 256, codes) : codes;
-  return values.clamp(scheme.qmin(), scheme.qmax());
-}
-
 class AddStep : public Task {
  public:
   AddStep(const ByteSum& sum, std::int64_t count, int a, int b, int y)
@@ -65,7 +58,7 @@ class PairTableStep : public Task {
     const at::Tensor none;
     const at::Tensor all = compute_on_codes(
         float_op(node), {node, {{left, form.in[0]}, {right, form.in[1]}}, none, {form.y, form.arithmetic, form.clip}});
-    const at::Tensor bytes = all.to(at::kInt).bitwise_and(0xFF).to(at::kByte).contiguous();
+    const at::Tensor bytes = bytes_of(all);
     table_.assign(bytes.const_data_ptr<std::uint8_t>(), bytes.const_data_ptr<std::uint8_t>() + bytes.numel());
   }
   void run(Frame& frame) const override {
@@ -110,7 +103,7 @@ class TableStep : public Task {
   TableStep(const at::Tensor& entries, const QScheme& x, std::int64_t count, int from, int to)
       : count_(count), x_(from), y_(to) {
     const at::Tensor places = (all_bytes(x) - x.qmin()).to(at::kLong);
-    const at::Tensor bytes = entries.cpu().to(at::kInt).index_select(0, places).bitwise_and(0xFF).to(at::kByte);
+    const at::Tensor bytes = bytes_of(entries.cpu().index_select(0, places));
     std::copy_n(bytes.const_data_ptr<std::uint8_t>(), 256, table_);
   }
   void run(Frame& frame) const override {

@@ -7,6 +7,7 @@
 
 #include "engine/simd/byte_loops.h"
 #include "kernels/parallel.h"
+#include "quant/code_tensor.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -98,6 +99,14 @@ ByteResult byte_result(const ByteProduct& product, const std::int32_t* bias, con
 
 bool is_byte(const QType& type) { return type.scheme.is_int() && type.scheme.bits() <= 8; }
 
+at::Tensor all_bytes(const QScheme& scheme) {
+  const at::Tensor bytes = at::arange(256, at::kInt);
+  const at::Tensor codes = scheme.is_signed() ? bytes.to(at::kChar).to(at::kInt) : bytes;
+  return codes.clamp(scheme.qmin(), scheme.qmax());
+}
+
+at::Tensor bytes_of(const at::Tensor& codes) { return codes.to(at::kInt).bitwise_and(0xFF).to(at::kByte).contiguous(); }
+
 std::optional<ByteProduct> byte_product(const Node& node, const IntegerForm& form, int axis) {
   const Value& weight = *node.input(form.slots[1]);
   const bool bytes = is_byte(form.in[0]) && is_byte(form.in[1]) && is_byte(form.y) && form.in[0].scheme.per_tensor();
@@ -149,8 +158,8 @@ dnnl::post_ops code_post_ops(const ByteProduct& product, int rank) {
   const auto zero = static_cast<float>(product.y.zero_point);
   if (zero != 0.0F && !product.zero_first) ops.append_eltwise(dnnl::algorithm::eltwise_round, 0.0F, 0.0F);
   if (zero != 0.0F) ops.append_eltwise(dnnl::algorithm::eltwise_linear, 1.0F, zero);
-  const bool whole = product.y.low == (product.y_signed ? -128 : 0) && product.y.high == (product.y_signed ? 127 : 255);
-  if (!whole)
+  const CodeRange all = code_range(8, product.y_signed);
+  if (product.y.low > all.low || product.y.high < all.high)
     ops.append_eltwise(dnnl::algorithm::eltwise_clip, static_cast<float>(product.y.low),
                        static_cast<float>(product.y.high));
   return ops;

@@ -38,6 +38,9 @@ at::Tensor weight_tensor(const ByteProduct& product);
 
 // Codes that lie in bytes: what the loops and oneDNN take.
 bool is_byte(const QType& type);
+// All codes that a byte can be, in order of the byte; those that the scheme lacks are clamped: no tensor holds them.
+at::Tensor all_bytes(const QScheme& scheme);
+at::Tensor bytes_of(const at::Tensor& codes);  // each code as the byte that stores it
 
 // Of a layer with constant weights, whose output channels lie in `axis`; nothing where they do not fit int8 without
 // their zero points, or a sum could overflow int32.

@@ -4,6 +4,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/joined.h"
 #include "import/onnx/types.h"
 #include "quench/error.h"
 #include "quench/op.h"
@@ -41,8 +42,7 @@ std::string describe(const std::string& op, const std::vector<std::string>& node
 }
 
 void refuse(const Unsupported& unsupported) {
-  std::string list;
-  for (const auto& [op, nodes] : unsupported) list += (list.empty() ? "" : "; ") + describe(op, nodes);
+  const std::string list = joined(unsupported, "; ", [](const auto& one) { return describe(one.first, one.second); });
   fail(unsupported.size() == 1 ? "an operator is" : concat(unsupported.size(), " operators are"),
        " not supported: ", list, ". `quench list ops` shows those that are");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/joined.h"
 #include "import/aten/aten.h"
 #include "import/aten/graph.h"
 #include "import/pt2/control.h"
@@ -69,8 +70,7 @@ void check_targets(const Pt2Program& program) {
   Unsupported unsupported;
   collect(program, unsupported);
   if (unsupported.empty()) return;
-  std::string list;
-  for (const auto& [target, modules] : unsupported) list += (list.empty() ? "" : "; ") + describe(target, modules);
+  const std::string list = joined(unsupported, "; ", [](const auto& one) { return describe(one.first, one.second); });
   fail(unsupported.size() == 1 ? "an operator is" : concat(unsupported.size(), " operators are"),
        " not supported: ", list);
 }

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "core/joined.h"
 #include "data/top_classes.h"
 #include "quench/error.h"
 
@@ -42,10 +43,8 @@ std::vector<std::string> split_words(const std::string& text) {
 
 // Code points of UTF-8. Spaces between words count as one, those around the text not at all.
 std::vector<std::string> split_characters(const std::string& text) {
-  std::string plain;
-  for (const std::string& word : split_words(text)) plain += (plain.empty() ? "" : " ") + word;
   std::vector<std::string> characters;
-  for (const char byte : plain) {
+  for (const char byte : joined(split_words(text), " ")) {
     const bool goes_on = (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U && !characters.empty();
     if (goes_on)
       characters.back() += byte;

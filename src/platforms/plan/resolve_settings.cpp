@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/joined.h"
 #include "platforms/plan/match.h"
 #include "platforms/plan/plan_state.h"
 #include "platforms/plan/settings.h"
@@ -99,9 +100,7 @@ std::string or_did_you_mean(const PlanState& state, const LayerRule& rule) {
   plain.resize(std::min(plain.size(), plain.find_first_of("*?")));
   const std::string nearest = plain.empty() ? "" : nearest_name(plain, names);
   if (!nearest.empty()) return concat("; did you mean '", nearest, "'?");
-  std::string known;
-  for (const std::string& one : operators) known += (known.empty() ? "" : ", ") + one;
-  return rule.op.empty() ? "; 'quench inspect' lists the names" : concat("; there are layers of ", known);
+  return rule.op.empty() ? "; 'quench inspect' lists the names" : concat("; there are layers of ", joined(operators));
 }
 
 void check_rules_used(const PlanState& state, const UsedParts& used) {
