@@ -42,9 +42,14 @@ std::string describe(const std::string& op, const std::vector<std::string>& node
 
 void refuse(const Unsupported& unsupported) {
   std::string list;
-  for (const auto& [op, nodes] : unsupported) list += (list.empty() ? "" : "; ") + describe(op, nodes);
+  bool of_a_domain = false;
+  for (const auto& [op, nodes] : unsupported) {
+    list += (list.empty() ? "" : "; ") + describe(op, nodes);
+    of_a_domain = of_a_domain || op.find('.') != std::string::npos;
+  }
   fail(unsupported.size() == 1 ? "an operator is" : concat(unsupported.size(), " operators are"),
-       " not supported: ", list, ". `quench list ops` shows those that are");
+       " not supported: ", list, ". `quench list ops` shows those that are",
+       of_a_domain ? "; one of your own comes from a plug-in: load that first (load_plugin())" : "");
 }
 
 // Numbers of inputs that do not learn though they could: what the exporter noted, taken off the node.
