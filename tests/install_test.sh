@@ -62,6 +62,12 @@ grep -q "cannot start '/no/such/python'" "$work/errors"
 setup=$(sed -n "s/.*'\(.*\) onnxruntime' creates an environment.*/\1/p" "$work/errors")
 [ "$setup" = "$prefix/share/quench/test-venv" ] || fail "the setup script is '$setup'"
 [ "$(readlink -f "$prefix/bin/quench-runtimes")" = "$setup" ] || fail "quench-runtimes is not the setup script"
+help=$("$prefix/bin/quench-runtimes" --help)
+for part in 'usage: quench-runtimes \[RUNTIME\]' onnxruntime-web QUENCH_VENV 'quench verify FOLDER'; do
+  grep -q -- "$part" <<< "$help" || fail "quench-runtimes --help does not say $part"
+done
+if said=$("$prefix/bin/quench-runtimes" openvina 2>&1); then fail "quench-runtimes takes an unknown runtime"; fi
+grep -q "unknown runtime 'openvina'; known: onnxruntime, openvino" <<< "$said" || fail "quench-runtimes says: $said"
 # With the environment that it finds by itself, or that the variable names, verify passes.
 if python=$("$source/tools/test-venv"); then
   export QUENCH_VENV=${python%/bin/python}

@@ -51,8 +51,7 @@ if "$quench" verify "$work/files" $chip --runtime example_chip --model "$work/tr
 expect "$work/said" "mod.weight"
 
 # An algorithm: a config in mmrazor's layout.
-cd "$work/add_lsq"
-"$quench" train "$demo/fashion_cnn.onnx" --config "$source/examples/add_lsq/lsq_openvino.yaml" \
+"$quench" train "$demo/fashion_cnn.onnx" --config "$work/add_lsq/lsq_openvino.yaml" \
   --train "$(images 0 400)" --val "$(images 800 200)" -o "$work/lsq" > "$work/said"
 cat "$work/said"
 expect "$work/lsq/plan.yaml" 'fake_quant: my_lsq'

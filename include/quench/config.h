@@ -69,7 +69,8 @@ struct JobConfig {
   std::uint64_t seed = 0;
   std::string output;  // folder; "" if the config names none
 
-  std::map<std::string, std::string> metadata;  // goes with the model: preserved attributes, leaf modules
+  std::vector<std::string> preserve;            // names of Graph::metadata that every file made must carry
+  std::map<std::string, std::string> metadata;  // goes with the model: leaf modules, texts that `preserve` names
   std::vector<KeptKey> kept;
   std::map<std::string, std::string> rule_places;  // where a rule of quant.layers stands: "at line 4 of job.yaml"
   std::vector<std::string> notes;  // what was read differently from what the file says, and why; for the user

@@ -25,11 +25,22 @@ struct TensorError {
   double max = 0.0;  // greatest |x - y|
 };
 
+// Which of a layer's quantizers does the damage, each by the SQNR of what it adds to the layer's output. Infinite where
+// it adds nothing.
+struct PartErrors {
+  Estimate weight;  // with the bias, and with what was corrected in them
+  Estimate input;   // of the activations that it reads
+  Estimate output;  // of what it gives
+};
+
 struct LayerProfile {
-  std::string name, op;    // of the layer's first node
-  std::string output;      // the value that is compared, its quantizer included
-  TensorError standalone;  // only this layer is quantized: its inputs, weight, bias and output
-  TensorError cumulative;  // everything up to and including it is
+  std::string name, op;       // of the layer's first node
+  std::string output;         // the value that is compared, its quantizer included
+  TensorError standalone;     // only this layer is quantized: its inputs, weight, bias and output
+  TensorError cumulative;     // everything up to and including it is
+  PartErrors parts;           // of `standalone`
+  bool stays_float = false;   // it has a weight, which is not quantized: what it loses, its neighbours' quantizers do
+  std::string worst() const;  // "weight", "input" or "output": the part that adds most; "": nothing is lost
 };
 
 // What a value was divided by, channel by channel (equalization).
@@ -50,7 +61,7 @@ struct ProfileOptions {
 struct ProfileRecord {
   std::int64_t images = 0;
   double seconds = 0.0;
-  std::vector<LayerProfile> layers;  // in order of the graph; those that a quantizer touches
+  std::vector<LayerProfile> layers;  // in order of the graph; those that a quantizer touches, or that stay float
 };
 
 // One walk over the layers per batch: in float, alone and with all before it quantized. At any time only what a later

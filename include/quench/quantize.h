@@ -103,7 +103,7 @@ struct QuantizeOptions {
 // What the config leaves open (equalize, smooth, bias_correction) is the platform's. Throws for a graph that is
 // already quantized.
 // Of a JobConfig, what names files and data (`data`, `output`, `deploy`, `calibration_samples`, `metadata`) is the
-// caller's to carry out.
+// caller's to carry out; of `metadata`, what `preserve` names goes into the model.
 Quantized quantize(const Graph& graph, const QuantizeData& data, const JobConfig& config,
                    const QuantizeOptions& options = {});
 Quantized quantize(const Graph& graph, const QuantizeData& data, const QuantConfig& config,

@@ -73,7 +73,7 @@ struct Criterion {
   std::string subject;  // "'logits'", "node 'conv1' (Conv)"
   std::string text;     // what was found, against which bound, for people
   double measured = 0.0, bound = 0.0;
-  std::string bound_of;  // whose bound it is: "onnxruntime", or the option that gave it
+  std::string bound_of;  // whose bound it is: "onnxruntime", or the option that gave it ("VerifyOptions::bound")
   bool passed = true;
 };
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <iostream>
 
+#include "cli/flag_names.h"
 #include "quench/error.h"
 #include "report/machine.h"
 
@@ -88,7 +89,7 @@ void add_dim_option(CLI::App& command, std::map<std::string, std::int64_t>& dims
 }
 
 void print_json(const Json& object) {
-  std::cout << object.dump(2, ' ', false, Json::error_handler_t::replace) << std::endl;
+  std::cout << in_flags(object.dump(2, ' ', false, Json::error_handler_t::replace)) << std::endl;
 }
 
 }  // namespace quench

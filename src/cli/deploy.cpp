@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "cli/command.h"
+#include "cli/flag_names.h"
 #include "cli/load_model.h"
 #include "quench/deploy.h"
 #include "quench/error.h"
@@ -62,7 +63,7 @@ void deploy_model(const Arguments& arguments, const CommonOptions& common) {
       with_context([&] { return concat("in ", arguments.model); }, [&] { return deploy(model, options); });
   write_deployment(deployment, arguments.output, arguments.force);
   if (common.json) return print_json(json_of(deployment, arguments.output));
-  std::cout << "platform    " << deployment.platform << "\n" << deployment_text(deployment, arguments.output);
+  std::cout << "platform    " << deployment.platform << "\n" << in_flags(deployment_text(deployment, arguments.output));
 }
 
 }  // namespace

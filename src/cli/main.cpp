@@ -7,6 +7,7 @@
 
 #include "cli/colors.h"
 #include "cli/command.h"
+#include "cli/flag_names.h"
 #include "cli/usage.h"
 #include "core/exit_code.h"
 #include "core/interrupt.h"
@@ -20,7 +21,7 @@ namespace {
 int report(const std::exception& caught, bool json, const ProcessPlace& place) {
   const Error error = last_words(caught);
   const std::string who = place.is_first() ? "" : concat(" (process ", place.rank, " of ", place.size, ")");
-  std::cerr << "quench: error" << who << ": " << error.what() << std::endl;
+  std::cerr << "quench: error" << who << ": " << in_flags(error.what()) << std::endl;
   if (json && place.is_first()) print_json({{"error", error.message()}, {"context", error.context()}});
   return noted_interrupt() != 0 ? 128 + noted_interrupt() : exit_code_of(caught);
 }

@@ -39,10 +39,12 @@ void run_profile(Arguments options, const CommonOptions& common) {
     print_json(object);
     return;
   }
-  std::cout << profile_table(record) << "\n"
-            << counted(record.images, item) << "; SQNR in dB with its standard error over " << item
-            << "s. alone: only this layer is "
-            << "quantized; so far: all up to it\n";
+  std::cout
+      << profile_table(record) << "\n"
+      << counted(record.images, item) << "; SQNR in dB with its standard error over " << item
+      << "s. alone: only this layer is "
+      << "quantized; so far: all up to it\nloses most: by its weight, by what it reads (input) or by what it gives "
+      << "(output)\n";
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "calibrate/slice_size.h"
 #include "cli/command.h"
+#include "cli/flag_names.h"
 #include "cli/load_model.h"
 #include "cli/quantize_job.h"
 #include "core/atomic_file.h"
@@ -262,10 +263,10 @@ Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDa
 }
 
 void print_summary(const QuantizeJob& job, const QuantizeRecord& record, const std::optional<Deployment>& files) {
-  std::cout << summary_text(record) << "written     " << job.model_file() << "\n            "
+  std::cout << in_flags(summary_text(record)) << "written     " << job.model_file() << "\n            "
             << (record.plan ? "plan.yaml, record.json" : "record.json") << " and report.txt beside it\n";
   if (record.reconstructed) std::cout << "\n" << units_table(*record.reconstructed);
-  if (files) std::cout << deployment_text(*files, job.deploy_folder());
+  if (files) std::cout << in_flags(deployment_text(*files, job.deploy_folder()));
 }
 
 Json with_files(Json record, const QuantizeJob& job, const std::optional<Deployment>& files) {
@@ -309,7 +310,7 @@ void run_job(const QuantizeJob& job, const Processes& processes, const CommonOpt
   if (job.dry_run)
     return print_need(record, result.model.graph, items_at_once(job, result.model.graph, data.calib.get()),
                       common.json);
-  for (const std::string& warning : record.warnings) std::cerr << "WARNING: " << warning << "\n";
+  for (const std::string& warning : record.warnings) std::cerr << "WARNING: " << in_flags(warning) << "\n";
   record.warnings.insert(record.warnings.begin(), doubts.begin(), doubts.end());
   std::optional<Deployment> files;
   bool must_deploy = false;

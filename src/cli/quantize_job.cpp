@@ -117,7 +117,9 @@ void take_plan(const std::string& file, QuantizeJob& job) {
   job.plan = read_plan_of(file);
   job.plan_file = file;
   std::string& platform = job.config.quant.platform;
-  const std::string of_plan = platform_name(job.plan->platform);
+  const std::string of_plan = with_context(
+      [&] { return concat("in the plan ", file, "; if the name is a plug-in's, load that: --plugin FILE"); },
+      [&] { return platform_name(job.plan->platform); });
   QUENCH_CHECK(platform.empty() || platform == of_plan, "the plan ", file, " is for platform '", of_plan,
                "', not for '", platform, "'");
   platform = of_plan;

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "cli/command.h"
+#include "cli/flag_names.h"
 #include "cli/load_model.h"
 #include "core/exit_code.h"
 #include "core/progress.h"
@@ -33,7 +34,7 @@ VerifyResult verified(const Arguments& arguments, const std::string& file, const
 void print_results(const std::vector<VerifyResult>& results, bool details, bool json) {
   if (!json) {
     for (std::size_t i = 0; i < results.size(); ++i)
-      std::cout << (i > 0 ? "\n" : "") << verify_text(results[i], details);
+      std::cout << (i > 0 ? "\n" : "") << in_flags(verify_text(results[i], details));
     return;
   }
   if (results.size() == 1) return print_json(json_of(results[0]));

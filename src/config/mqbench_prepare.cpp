@@ -69,13 +69,14 @@ void read_extra_fuse(MapReader map, JobConfig& job) {
   map.finish();
 }
 
-// {"": [attributes of the root], "backbone": [...]}: they go with the model.
+// {"": [attributes of the root], "backbone": [...]}: texts of the model's metadata under these names.
 void read_preserved(const Tree& tree, JobConfig& job) {
   MapReader map(tree, "preserve_attr");
   for (const std::string& module : map.rest()) {
     const Tree* attributes = tree.find(module);
     if (attributes->is_null()) continue;
-    job.metadata["preserve_attr." + module] = joined(texts_of(*attributes, map.path_of(module)), ",");
+    for (const std::string& name : texts_of(*attributes, map.path_of(module)))
+      job.preserve.push_back(module.empty() ? name : concat(module, ".", name));
   }
 }
 

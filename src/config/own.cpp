@@ -210,6 +210,7 @@ void read_own(const Tree& tree, const std::string& path, JobConfig& job) {
   read_corrections(map, job);
   if (auto train = map.map("train")) read_train(*train, job);
   if (auto deploy = map.map("deploy")) read_deploy(*deploy, job);
+  append(job.preserve, map.texts("preserve"));
   read_record(map, job);
   map.finish();
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 
 #include "config/layouts.h"
 #include "config/load.h"
@@ -9,6 +10,8 @@
 
 namespace quench {
 namespace {
+
+namespace fs = std::filesystem;
 
 bool has_any(const Tree& tree, std::initializer_list<const char*> keys) {
   return std::any_of(keys.begin(), keys.end(), [&](const char* key) { return tree.find(key) != nullptr; });
@@ -27,12 +30,25 @@ bool is_mqbench(const Tree& tree) {
                         "leaf_module"});
 }
 
+// As those of `_base_`, the files that a config is made of lie beside the one that names them; an override has the
+// working folder.
+std::string path_of_plugin(const Tree& named) {
+  const fs::path path = named.text;
+  if (path.is_absolute() || named.line == 0 || !named.source) return named.text;
+  return (fs::path(*named.source).parent_path() / path).string();
+}
+
 // In any layout, and before all else: other keys may hold names that a plug-in registers.
 std::vector<std::string> load_plugins(Tree& tree) {
   const Tree* given = tree.is_map() ? tree.find("plugins") : nullptr;
   if (!given) return {};
-  const std::vector<std::string> files = texts_of(*given, "plugins");
-  for (const std::string& file : files) at_place(*given, [&] { load_plugin(file); });
+  texts_of(*given, "plugins");  // throws for what is neither a text nor a list of texts
+  const std::vector<Tree> named = given->is_list() ? given->items : std::vector<Tree>{*given};
+  std::vector<std::string> files;
+  for (const Tree& one : named) {
+    files.push_back(path_of_plugin(one));
+    at_place(one, [&] { load_plugin(files.back()); });
+  }
   tree.erase("plugins");
   return files;
 }

@@ -17,7 +17,8 @@ const Keys& job_keys() {
       {"seed", "number; of everything that is drawn at random (default: 0)"},
       {"device", "cpu or cuda (default: cpu)"},
       {"platform", "name; the target"},
-      {"plugins", "file or list of files; shared libraries that are loaded first"},
+      {"plugins",
+       "file or list of files; shared libraries that are loaded first, relative to the config that names them"},
       {"_base_", "file or list of files; jobs that this one is laid over"},
       {"platform_options", "map; options that the platform declares"},
       {"parity", "true or false; do it as the reference implementation does, its mistakes included (default: false)"},
@@ -74,7 +75,8 @@ const Keys& stage_keys() {
       {"deploy.opset", "number; of the models (the lowest that works if absent)"},
       {"deploy.options", "map; options of the exporter"},
       {"layout", "quench, mqbench or mmrazor; of the file that a recorded job came from"},
-      {"metadata", "map; of a recorded job: goes with the model"},
+      {"preserve", "list of names; texts of the model's metadata that every file made must carry"},
+      {"metadata", "map; texts that go with the model, those that preserve names into the deployed files too"},
       {"kept", "list; of a recorded job: keys without effect"},
       {"notes", "list; of a recorded job: what was not taken literally"}};
   return keys;

@@ -87,11 +87,17 @@ std::string core_of(const std::string& torch_type) {
   return core;
 }
 
-// An operator of a domain of its own, by its name alone: "models.ExampleMod" is "example.ExampleMod". "": none.
+// An operator of a domain of its own, by its name alone: "models.ExampleMod" is "example.ExampleMod". "": none. Two
+// domains may both have one: which is meant only the user knows.
 std::string own_operator(const std::string& type) {
+  Names found;
   for (const std::string& name : OpRegistry::instance().names())
-    if (name.ends_with("." + without_scope(type))) return name;
-  return "";
+    if (name.ends_with("." + without_scope(type))) found.push_back(name);
+  std::string list;
+  for (const std::string& name : found) list += concat(list.empty() ? "'" : ", '", name, "'");
+  QUENCH_CHECK(found.size() < 2, "'", type, "' may be any of several operators: ", list,
+               "; write the one that is meant, domain included");
+  return found.empty() ? "" : found.front();
 }
 
 }  // namespace
@@ -102,7 +108,7 @@ Names operators_of(const std::string& torch_type) {
   if (core == "conv") return {"Conv"};
   if (core == "convtranspose") return {"ConvTranspose"};
   if (const auto at = table().find(core); at != table().end()) return at->second;
-  if (const std::string own = own_operator(torch_type); !own.empty()) return {own};
+  if (std::string own = own_operator(torch_type); !own.empty()) return {std::move(own)};
   Names known = {"conv", "convtranspose"};
   for (const auto& [name, operators] : table()) known.push_back(name);
   const std::string nearest = nearest_name(core, known);

@@ -107,6 +107,7 @@ void write_deploy(YamlWriter& out, const DeployConfig& deploy) {
 }
 
 void write_record(YamlWriter& out, const JobConfig& job) {
+  out.put_some("preserve", job.preserve);
   if (!job.metadata.empty()) {
     out.begin("metadata");
     for (const auto& [key, value] : job.metadata) out.put_text(key, value);

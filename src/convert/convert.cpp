@@ -2,8 +2,8 @@
 
 #include "convert/convert_graph.h"
 #include "convert/ready.h"
+#include "platforms/plan/platform_of_model.h"
 #include "quench/error.h"
-#include "quench/platform.h"
 
 namespace quench {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 // The platform's rule; the simulation's own arithmetic for a model without a platform.
 Arithmetic arithmetic_of(const QuantizedModel& model, const ConvertOptions& options) {
   std::string rule = options.requantize;
-  if (rule.empty()) rule = model.plan.platform.empty() ? "float" : find_platform(model.plan.platform).requantize;
+  if (rule.empty()) rule = model.plan.platform.empty() ? "float" : platform_of(model).requantize;
   return {requantize_from_name(rule), options.multiplier_bits};
 }
 

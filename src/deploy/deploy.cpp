@@ -7,6 +7,8 @@
 #include "deploy/export_check.h"
 #include "deploy/forms/float32_io.h"
 #include "deploy/forms/reference_nodes.h"
+#include "platforms/plan/platform_of_model.h"
+#include "plugin/recorded_plugins.h"
 #include "quench/error.h"
 #include "quench/platform.h"
 
@@ -17,8 +19,9 @@ namespace {
 std::string chosen_platform(const QuantizedModel& model, const std::string& asked) {
   QuantPlan plan = model.plan;
   QUENCH_CHECK(!plan.platform.empty() || !asked.empty(), "the plan names no platform; name one");
-  const std::string platform = platform_name(asked.empty() ? plan.platform : asked);
-  if (plan.platform.empty() || platform != platform_name(plan.platform)) {
+  const std::string own = plan.platform.empty() ? "" : platform_name_of(model);
+  const std::string platform = asked.empty() ? own : platform_name(asked);
+  if (platform != own) {
     const std::string from = plan.platform;
     plan.platform = platform;
     with_context([&] { return concat("while deploying a plan for '", from, "' to '", platform, "'"); },
@@ -39,6 +42,7 @@ Graph ready_for(const QuantizedModel& model, const Exporter& exporter, std::vect
   Graph graph = ready_for_deployment(model);
   graph.metadata.erase("quench.format");
   graph.metadata.erase("quench.record");
+  forget_plugins(graph.metadata);
   if (exporter.io == IoTypes::kModel) return graph;
   if (const auto names = use_float32_io(graph); !names.empty())
     notes.push_back(joined_in_quotes(names) + ": float32 in these files, since the target takes no 16-bit floats");

@@ -31,7 +31,8 @@ bool is_torch_export(const std::string& path) {
 }
 
 void check_no_shapes(const std::string& path, const ImportOptions& options) {
-  QUENCH_CHECK(options.inputs.empty(), "the shapes of inputs (--input-shape, or 'input_shape' of a config) are for ",
+  QUENCH_CHECK(options.inputs.empty(),
+               "the shapes of inputs (ImportOptions::inputs, or 'input_shape' of a config) are for ",
                "TorchScript files; ", path, " has them itself: omit them");
 }
 

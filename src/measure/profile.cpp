@@ -3,7 +3,9 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <map>
 
 #include "calibrate/slice_size.h"
@@ -35,16 +37,30 @@ Graph with_folded_weights(const Graph& quantized) {
   return folded;
 }
 
+// No activation is quantized: what is lost is lost by the weights.
+Graph with_float_activations(Graph quantized) {
+  set_state(quantized, Role::kActivation, {});
+  return quantized;
+}
+
+// What a layer's quantizers add, one after the other: to the weight, to what it reads, to what it gives.
+struct PartSums {
+  ErrorSums weight, input, output;
+};
+
 class Profiler {
  public:
   Profiler(const Graph& plain, const QuantizedModel& quantized, const ProfileOptions& options)
       : plain_graph_(plain),
         quantized_graph_(with_folded_weights(quantized.graph)),
+        weights_graph_(with_float_activations(quantized_graph_)),
         layers_(profile_layers(plain, quantized)),
         plain_(plain_graph_, exec_options(options)),
         quantized_(quantized_graph_, exec_options(options)),
+        weights_(weights_graph_, exec_options(options)),
         alone_(layers_.size()),
         all_(layers_.size()),
+        parts_(layers_.size()),
         scaled_(options.scaled) {
     for (std::size_t i = 0; i < layers_.size(); ++i)
       for (const std::string& input : layers_[i].inputs) last_reader_[input] = i;
@@ -59,9 +75,8 @@ class Profiler {
       const NamedValues x = plain_.run(read(layer, floats), layer.outputs);
       NamedValues y = quantized_.run(read(layer, quants), wanted);
       if (!layer.compared.empty()) {
-        const NamedValues alone = quantized_.run(read_scaled(layer, floats), {layer.quantized});
         const RtValue reference = scaled(layer.compared, x.at(layer.compared));
-        compare(reference, alone.at(layer.quantized), batch, images, alone_[i]);
+        add_alone(i, read_scaled(layer, floats), reference, batch, images);
         compare(reference, y.at(layer.quantized), batch, images, all_[i]);
         if (layer.quantized != layer.compared) y.erase(layer.quantized);
       }
@@ -78,11 +93,29 @@ class Profiler {
     std::vector<LayerProfile> list;
     for (std::size_t i = 0; i < layers_.size(); ++i)
       if (!layers_[i].compared.empty())
-        list.push_back({layers_[i].name, layers_[i].op, layers_[i].quantized, alone_[i].result(), all_[i].result()});
+        list.push_back({layers_[i].name, layers_[i].op, layers_[i].quantized, alone_[i].result(), all_[i].result(),
+                        parts_of(i), layers_[i].stays_float});
     return list;
   }
 
  private:
+  void add_alone(std::size_t i, const NamedValues& inputs, const RtValue& reference, std::int64_t batch,
+                 std::int64_t images) {
+    const std::string &before = layers_[i].compared, &after = layers_[i].quantized;
+    std::vector<std::string> wanted = {after};
+    if (before != after) wanted.push_back(before);
+    const NamedValues alone = quantized_.run(inputs, wanted);
+    const RtValue by_weight = weights_.run(inputs, {before}).at(before);
+    compare(reference, alone.at(after), batch, images, alone_[i]);
+    compare(reference, by_weight, batch, images, parts_[i].weight);
+    compare(by_weight, alone.at(before), batch, images, parts_[i].input);
+    compare(alone.at(before), alone.at(after), batch, images, parts_[i].output);
+  }
+
+  PartErrors parts_of(std::size_t i) const {
+    return {parts_[i].weight.result().sqnr, parts_[i].input.result().sqnr, parts_[i].output.result().sqnr};
+  }
+
   static NamedValues read(const ProfileLayer& layer, const NamedValues& alive) {
     NamedValues inputs;
     for (const std::string& name : layer.inputs) inputs[name] = alive.at(name);
@@ -124,10 +157,11 @@ class Profiler {
   }
 
   const Graph& plain_graph_;
-  Graph quantized_graph_;
+  Graph quantized_graph_, weights_graph_;
   std::vector<ProfileLayer> layers_;
-  Executor plain_, quantized_;
+  Executor plain_, quantized_, weights_;
   std::vector<ErrorSums> alone_, all_;
+  std::vector<PartSums> parts_;
   std::map<std::string, std::size_t> last_reader_;  // the layer that reads a value last
   const std::map<std::string, ChannelFactors> scaled_;
 };
@@ -165,6 +199,14 @@ ProfileRecord profile(const QuantizedModel& quantized, const Dataset& data, cons
                         QUENCH_CHECK(!record.layers.empty(), "no quantizer touches any layer: nothing to profile");
                         return record;
                       });
+}
+
+std::string LayerProfile::worst() const {
+  const std::array<std::pair<const char*, double>, 3> all = {
+      {{"weight", parts.weight.value}, {"input", parts.input.value}, {"output", parts.output.value}}};
+  const auto least =
+      std::min_element(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return std::isinf(least->second) && least->second > 0 ? "" : least->first;
 }
 
 std::vector<LayerProfile> ranked_by_damage(const ProfileRecord& record) {

@@ -5,15 +5,18 @@
 #include <set>
 
 #include "platforms/plan/layers.h"
+#include "platforms/plan/platform_of_model.h"
 #include "quench/op.h"
-#include "quench/platform.h"
 
 namespace quench {
 namespace {
 
-// Groups of the platform that the model was quantized for.
-std::vector<OpChain> groups_of(const QuantPlan& plan) {
-  return plan.platform.empty() ? standard_groups() : find_platform(plan.platform).groups;
+// Those of the platform that the model was quantized for.
+std::vector<OpChain> groups_of(const QuantizedModel& model) {
+  return model.plan.platform.empty() ? standard_groups() : platform_of(model).groups;
+}
+std::vector<std::string> weighted_of(const QuantizedModel& model) {
+  return model.plan.platform.empty() ? standard_weighted() : platform_of(model).weighted;
 }
 
 class Walk {
@@ -21,7 +24,8 @@ class Walk {
   Walk(const Graph& plain, const QuantizedModel& quantized)
       : quantized_(quantized.graph),
         constants_(constant_values(plain)),
-        layers_(find_layers(plain, groups_of(quantized.plan), QuantConfig())) {
+        layers_(find_layers(plain, groups_of(quantized), QuantConfig())),
+        weighted_(weighted_of(quantized)) {
     for (const auto& node : plain.nodes()) order_[node.get()] = static_cast<int>(order_.size());
     // A group ends with its last node: what that reads may be made after the group's first.
     std::stable_sort(layers_.begin(), layers_.end(),
@@ -31,9 +35,10 @@ class Walk {
   std::vector<ProfileLayer> all() const {
     std::vector<ProfileLayer> list;
     for (const Layer& layer : layers_) {
-      ProfileLayer one{layer.head().name(), layer.op(), inputs_of(layer), outputs_of(layer), "", ""};
+      ProfileLayer one{layer.head().name(), layer.op(), inputs_of(layer), outputs_of(layer), "", "", false};
       if (one.outputs.empty()) continue;
-      if (is_touched(layer)) compare(layer, one);
+      one.stays_float = stays_float(layer);
+      if (one.stays_float || is_touched(layer)) compare(layer, one);
       list.push_back(std::move(one));
     }
     return list;
@@ -75,6 +80,21 @@ class Walk {
     return false;
   }
 
+  // Of a kind that the platform quantizes the weights of, with a weight that it did not.
+  bool stays_float(const Layer& layer) const {
+    const Node& head = layer.head();
+    if (std::find(weighted_.begin(), weighted_.end(), head.op()) == weighted_.end()) return false;
+    const auto has_weight = [&](const Value* input) {
+      return input && constants_.contains(input) && is_floating(input->dtype()) && input->has_rank() &&
+             input->rank() > 1;
+    };
+    const auto is_quantized = [&](const Value* input) {
+      return has_weight(input) && quantizer_of(quantized_, input->name());
+    };
+    return std::any_of(head.inputs().begin(), head.inputs().end(), has_weight) &&
+           std::none_of(head.inputs().begin(), head.inputs().end(), is_quantized);
+  }
+
   void compare(const Layer& layer, ProfileLayer& one) const {
     const Value* output = layer.last().outputs().empty() ? nullptr : layer.last().outputs()[0];
     if (!output || !output->type().is_tensor() || !is_floating(output->dtype())) return;
@@ -87,6 +107,7 @@ class Walk {
   const Graph& quantized_;
   std::set<const Value*> constants_;
   std::vector<Layer> layers_;
+  std::vector<std::string> weighted_;
   std::map<const Node*, int> order_;
 };
 

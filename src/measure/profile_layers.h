@@ -14,9 +14,11 @@ struct ProfileLayer {
   std::vector<std::string> outputs;  // what later layers or the graph's outputs read
   std::string compared;              // the output that is compared, as the float graph knows it; "": none
   std::string quantized;             // the same after its quantizer, if it has one
+  bool stays_float = false;          // has a weight, but no quantizer for it
 };
 
-// All of them, in an order in which they can be run one by one. Only those that a quantizer touches are compared.
+// All of them, in an order in which they can be run one by one. Compared are those that a quantizer touches, and those
+// that stay float.
 std::vector<ProfileLayer> profile_layers(const Graph& plain, const QuantizedModel& quantized);
 
 }  // namespace quench

@@ -2,9 +2,9 @@
 
 #include <ATen/ATen.h>
 
+#include "platforms/plan/platform_of_model.h"
 #include "quench/error.h"
 #include "quench/op.h"
-#include "quench/platform.h"
 
 namespace quench {
 namespace {
@@ -37,8 +37,8 @@ BiasPlace bias_of(Node& layer) {
   return place;
 }
 
-bool has_int32_biases(const QuantPlan& plan) {
-  return !plan.platform.empty() && find_platform(plan.platform).int32_bias;
+bool has_int32_biases(const QuantizedModel& model) {
+  return !model.plan.platform.empty() && platform_of(model).int32_bias;
 }
 
 PlanEntry planned_bias(const std::string& bias, const Node& layer, const Node& x, const Node& w) {
@@ -71,7 +71,7 @@ void add_bias(QuantizedModel& model, Node& layer, const at::Tensor& bias) {
   graph.set_input(layer, slot, &constant);
   const Node* x = quantizer_in_front(layer, 0);
   const Node* w = quantizer_in_front(layer, 1);
-  if (!x || !w || !has_int32_biases(model.plan)) return;
+  if (!x || !w || !has_int32_biases(model)) return;
   insert_bias_quantizer(graph, layer, slot, constant, *x, *w, true);
   model.plan.entries.push_back(planned_bias(constant.name(), layer, *x, *w));
 }

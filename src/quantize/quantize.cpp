@@ -2,6 +2,7 @@
 
 #include "config/unused_keys.h"
 #include "quantize/fallen_apart.h"
+#include "quantize/preserve.h"
 #include "quantize/record_data.h"
 #include "quantize/stages.h"
 #include "quench/convert.h"
@@ -54,6 +55,7 @@ class Quantizing {
     QUENCH_CHECK(config.method.name.empty() || !are_several(), "the method '", config.method.name,
                  "' learns in one process: quantize with it in one, or without it in several");
     check_is_float(original_);
+    preserve_metadata(original_, config_);
     run_passes(original_, cleanup_passes());
     check_training();
     check_metrics();

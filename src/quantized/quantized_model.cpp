@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "plugin/recorded_plugins.h"
 #include "quantized/spelling.h"
 #include "quench/error.h"
 
@@ -110,6 +111,7 @@ Graph with_plan_text(const QuantizedModel& model) {
   const bool is_float = quantizers_of(file).empty() && model.stage != ModelStage::kConverted;
   file.metadata[kStageKey] = is_float ? "float" : name_of(model.stage);
   if (!is_float) file.metadata[kPlanKey] = to_yaml(model.plan);
+  record_plugins(file.metadata);
   return file;
 }
 
@@ -128,7 +130,9 @@ void drop_plan_text(Graph& file) {
   file.metadata.erase(kStageKey);
 }
 
-QuantizedModel quantized_model_of(Graph file) {
+namespace {
+
+QuantizedModel model_in(Graph file) {
   QuantPlan plan = plan_in(file);
   const auto name = file.metadata.find(kStageKey);
   const bool is_converted = name != file.metadata.end() && name->second == name_of(ModelStage::kConverted);
@@ -143,6 +147,13 @@ QuantizedModel quantized_model_of(Graph file) {
   QuantizedModel model(std::move(file), std::move(plan), stage);
   verify(model, stage);
   return model;
+}
+
+}  // namespace
+
+QuantizedModel quantized_model_of(Graph file) {
+  const Metadata metadata = file.metadata;
+  return hinting_at_plugins(metadata, [&] { return model_in(std::move(file)); });
 }
 
 }  // namespace quench

@@ -40,7 +40,8 @@ std::string deployment_text(const Deployment& deployment, const std::string& fol
           << "  " << file.what << "\n";
       head = "            ";
     }
-  out << "to ship     " << names_to_ship(deployment) << "\n";
+  const std::string to_ship = names_to_ship(deployment);
+  out << "to ship     " << (to_ship.empty() ? "nothing" : to_ship) << "\n";
   for (const std::string& note : deployment.notes) out << "note        " << note << "\n";
   return out.str();
 }

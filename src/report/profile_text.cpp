@@ -17,6 +17,12 @@ Json json_of(const Estimate& estimate) {
   return {{"value", number(estimate.value)}, {"standard_error", number(estimate.error)}};
 }
 
+Json json_of(const PartErrors& parts) {
+  return {{"weight_sqnr_db", json_of(parts.weight)},
+          {"input_sqnr_db", json_of(parts.input)},
+          {"output_sqnr_db", json_of(parts.output)}};
+}
+
 Json json_of(const TensorError& error) {
   return {{"sqnr_db", json_of(error.sqnr)},
           {"cosine", json_of(error.cosine)},
@@ -36,6 +42,12 @@ std::string decibels(const Estimate& sqnr) {
   return std::isfinite(sqnr.error) ? value + printed(" +- %.2f", sqnr.error) : value;
 }
 
+// By which of its quantizers it loses most; a layer that stays float loses by those of its neighbours.
+std::string worst_text(const LayerProfile& layer) {
+  if (layer.stays_float) return "stays float";
+  return layer.worst().empty() ? "nothing" : layer.worst();
+}
+
 }  // namespace
 
 Json json_of(const ProfileRecord& record) {
@@ -44,24 +56,23 @@ Json json_of(const ProfileRecord& record) {
     layers.push_back({{"name", layer.name},
                       {"op", layer.op},
                       {"output", layer.output},
+                      {"stays_float", layer.stays_float},
+                      {"worst", layer.worst()},
+                      {"parts", json_of(layer.parts)},
                       {"standalone", json_of(layer.standalone)},
                       {"cumulative", json_of(layer.cumulative)}});
   return {{"images", record.images}, {"layers", layers}};
 }
 
 std::string profile_table(const ProfileRecord& record, std::size_t rows) {
-  const std::vector<Column> columns = {{"layer", 40},
-                                       {"op", 20},
-                                       {"SQNR alone", 20, true},
-                                       {"cosine", 9, true},
-                                       {"MSE", 10, true},
-                                       {"max error", 10, true},
-                                       {"SQNR so far", 20, true},
-                                       {"cosine", 9, true}};
+  const std::vector<Column> columns = {
+      {"layer", 40},       {"op", 20},        {"loses most", 12},      {"SQNR alone", 20, true},
+      {"cosine", 9, true}, {"MSE", 10, true}, {"max error", 10, true}, {"SQNR so far", 20, true},
+      {"cosine", 9, true}};
   std::vector<std::vector<std::string>> cells;
   for (const LayerProfile& layer : ranked_by_damage(record)) {
     if (rows > 0 && cells.size() == rows) break;
-    cells.push_back({layer.name, layer.op, decibels(layer.standalone.sqnr),
+    cells.push_back({layer.name, layer.op, worst_text(layer), decibels(layer.standalone.sqnr),
                      printed("%.5f", layer.standalone.cosine.value), printed("%.3g", layer.standalone.mse.value),
                      printed("%.3g", layer.standalone.max), decibels(layer.cumulative.sqnr),
                      printed("%.5f", layer.cumulative.cosine.value)});

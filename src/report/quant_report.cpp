@@ -180,17 +180,19 @@ std::string summary_text(const QuantizeRecord& record) {
   if (record.trained) text += training_summary(*record.trained);
   if (record.agreement) text += concat("agreement   ", agreement_text(*record.agreement), "\n");
   text += skipped_text(record);
-  for (const std::string& warning : record.warnings) text += concat("WARNING     ", warning, "\n");
   for (const std::string& note : record.notes) text += concat("note        ", note, "\n");
   return text + heading("Accuracy") + accuracy_part(record);
 }
 
 std::string report_text(const QuantizeRecord& record) {
-  std::string text = summary_text(record);
+  std::string text;
+  for (const std::string& warning : record.warnings) text += concat("WARNING     ", warning, "\n");
+  text += summary_text(record);
   if (record.profile)
     text += heading("Damage by layer") + profile_table(*record.profile, kLayersShown) +
             concat("on ", counted(record.profile->images, record.item),
-                   "; SQNR in dB; alone: only this layer is quantized; so far: ", "all up to it\n");
+                   "; SQNR in dB; alone: only this layer is quantized; so far: ",
+                   "all up to it; loses most: by its weight, its input or its output\n");
   if (record.equalized) text += heading("Equalized pairs of layers") + equalized_part(*record.equalized);
   if (record.reconstructed) text += heading("Reconstructed units") + units_table(*record.reconstructed);
   if (record.trained) text += heading("Training") + epochs_table(*record.trained);

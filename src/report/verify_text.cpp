@@ -190,7 +190,8 @@ std::string verify_text(const VerifyResult& result, bool details) {
   std::ostringstream out;
   out << "file          " << result.file << "\nruntime       " << result.runtime << "\nitems         " << result.items
       << "\nmade from     "
-      << (result.model.empty() ? "no calibrated model found beside it: not compared (--model FILE)" : result.model)
+      << (result.model.empty() ? "no calibrated model found beside it: not compared (VerifyOptions::model)"
+                               : result.model)
       << "\n";
   const char* head = "outputs       ";
   for (const OutputResult& output : result.outputs) {
@@ -201,7 +202,7 @@ std::string verify_text(const VerifyResult& result, bool details) {
   if (result.layers) print_layers(out, result);
   print_criteria(out, result, details);
   for (const std::string& failure : result.failures()) out << "FAILED        " << failure << "\n";
-  if (result.passed()) out << (details ? "passed\n" : "passed (--details shows each criterion)\n");
+  if (result.passed()) out << (details ? "passed\n" : "passed (each criterion: VerifyResult::criteria)\n");
   return out.str();
 }
 

@@ -47,7 +47,7 @@ class Judge {
          concat("falls by ", lost, " of ", result_.items, " (only the simulation is right on ", result_.only_simulated,
                 ", only the runtime on ", result_.only_deployed, ", p = ", p, "); ", bound,
                 " of the items may be lost, ", "more if chance can explain it"),
-         drop, bound, origin(options_.accuracy_bound, "--accuracy-bound"), passed});
+         drop, bound, origin(options_.accuracy_bound, "VerifyOptions::accuracy_bound"), passed});
   }
 
   void codes() {
@@ -85,9 +85,9 @@ class Judge {
            whose, steps <= bound});
     };
     criterion("mean_difference", "is off on average by", output.mean, bounds.mean,
-              origin(options_.output_mean, "--output-mean"));
+              origin(options_.output_mean, "VerifyOptions::output_mean"));
     criterion("largest_difference", "is off by at most", output.largest, bounds.largest,
-              origin(options_.output_largest, "--output-largest"));
+              origin(options_.output_largest, "VerifyOptions::output_largest"));
   }
 
   void beyond(const OutputResult& output) {
@@ -100,7 +100,7 @@ class Judge {
     add({name_ + "beyond_bound", subject_of(output),
          concat(output.beyond, " of ", output.predictions, what, "; ", bounds.share,
                 " of them may, more if chance can explain it"),
-         share, bounds.share, origin(options_.output_share, "--output-share"), passed});
+         share, bounds.share, origin(options_.output_share, "VerifyOptions::output_share"), passed});
   }
 
   void top1(const OutputResult& output) {
@@ -109,7 +109,7 @@ class Judge {
          concat("has another top-1 in ", output.changed, " of ", output.predictions, "; in ", output.decisive,
                 " of these the simulation's leads by more than ", lead,
                 " steps, which differences within the bound do not explain: none may"),
-         static_cast<double>(output.decisive), 0.0, origin(options_.output_bound, "--output-bound"),
+         static_cast<double>(output.decisive), 0.0, origin(options_.output_bound, "VerifyOptions::output_bound"),
          output.decisive == 0});
   }
 
@@ -137,7 +137,8 @@ class Judge {
 
   void class_of_codes(const char* name, const char* subject, const CodeDifferences& found, double bound) {
     const bool passed = !diverges(found, bound);
-    Criterion criterion{name, subject, "", found.share(), bound, origin(options_.bound, "--bound"), passed};
+    Criterion criterion{name,  subject, "", found.share(), bound, origin(options_.bound, "VerifyOptions::bound"),
+                        passed};
     criterion.text =
         concat(found.different, " of ", found.codes, " differ from what their inputs give, at most by ", found.largest,
                "; ", bound, " of them may, each by one", bound > 0 ? ", more where chance can make it" : "");

@@ -76,7 +76,7 @@ class Verification {
                  "' does not read: it is a calibrated model, or one for vendors' tools; 'quench deploy' writes a Q/DQ ",
                  "file (N_qdq.onnx)", or_did_you_mean(path));
     QUENCH_CHECK(!(model_.own_format && options.layers), "runtime '", options.runtime,
-                 "' does not show the codes of its layers: omit --layers");
+                 "' does not show the codes of its layers: leave VerifyOptions::layers off");
     find_unsliced();
     result_.file = path;
     result_.runtime = options.runner.empty() ? options.runtime : options.runner;

@@ -3,6 +3,8 @@
 namespace quench {
 namespace {
 
+namespace fs = std::filesystem;
+
 std::string plugin(const std::string& name) {
   return (std::filesystem::path(program_path()).parent_path() / name).string();
 }
@@ -37,6 +39,51 @@ TEST(PlugInOfACommand, GivesAPlatformAndItsObserver) {
   EXPECT_NE(plan.find("input of Relu"), std::string::npos);
   const auto record = nlohmann::json::parse(read_text(folder.path("out/record.json")));
   EXPECT_NE(record.at("config").get<std::string>().find("test_plugin.so"), std::string::npos);
+}
+
+// Issue 19: it said that the platform is unknown, and no more.
+TEST(PlugInOfACommand, IsNamedWhereAModelNeedsIt) {
+  const TemporaryFolder folder;
+  const Outcome made = quench_run({"quantize", demo_model(), "--platform", "toy_chip", "--calib", demo_data(0, 8),
+                                   "--profile", "0", "-o", folder.path("out"), "--plugin", plugin("test_plugin.so")});
+  ASSERT_EQ(made.code, 0) << made.err;
+  const std::string model = folder.path("out/fashion_cnn.quench.onnx");
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"deploy", model, "-o", folder.path("files")},
+                                             {"convert", model, "-o", folder.path("int8.onnx")},
+                                             {"profile", model, "--data", demo_data(0, 4)}}) {
+    const Outcome refused = quench_run(command);
+    expect_refused(refused, "unknown platform 'toy_chip'");
+    expect_refused(refused, "the model was made with the plug-in test_plugin.so (quench " QUENCH_VERSION
+                            "), not loaded here: load it first (--plugin FILE)");
+  }
+  const Outcome deployed =
+      quench_run({"deploy", model, "-o", folder.path("files"), "--plugin", plugin("test_plugin.so")});
+  EXPECT_EQ(deployed.code, 0) << deployed.err;
+  EXPECT_EQ(read_text(folder.path("files/fashion_cnn_qdq.onnx")).find("test_plugin.so"), std::string::npos);
+  EXPECT_EQ(read_text(folder.path("files/fashion_cnn_qdq.onnx")),
+            read_text(folder.path("out/deploy/fashion_cnn_qdq.onnx")));
+  const Outcome by_plan = quench_run({"quantize", demo_model(), "--plan", folder.path("out/plan.yaml"), "--calib",
+                                      demo_data(0, 8), "-o", folder.path("again")});
+  expect_refused(by_plan, "out/plan.yaml; if the name is a plug-in's, load that: --plugin FILE");
+}
+
+TEST(PlugInOfAConfig, LiesBesideTheFileThatNamesIt) {
+  const TemporaryFolder folder;
+  const fs::path linked = fs::path(folder.path("parts")) / "mine.so";
+  fs::create_directories(linked.parent_path());
+  fs::create_symlink(plugin("test_plugin.so"), linked);
+  std::ofstream(folder.path("parts/base.yaml")) << "plugins: mine.so\n";
+  std::ofstream(folder.path("job.yaml")) << "_base_: parts/base.yaml\nplatform: toy_chip\n";
+  const Outcome planned =
+      quench_run({"plan", demo_model(), "--config", folder.path("job.yaml"), "-o", folder.path("plan.yaml")});
+  EXPECT_EQ(planned.code, 0) << planned.err;
+  std::ofstream(folder.path("bad.yaml")) << "version: 1\nplugins: [mine.so]\nplatform: toy_chip\n";
+  expect_refused(quench_run({"plan", demo_model(), "--config", folder.path("bad.yaml")}),
+                 "'" + folder.path("mine.so") + "' does not exist");
+  // An override is the command line's: relative to the working folder.
+  expect_refused(quench_run({"plan", demo_model(), "--config", folder.path("bad.yaml"), "--set", "plugins=[mine.so]"}),
+                 "'mine.so' does not exist");
 }
 
 TEST(PlugInOfAConfig, IsLoadedBeforeItsNamesAreLookedUp) {

@@ -83,8 +83,7 @@ TEST(MqbenchPrepare, ReadsWhatIsQuantizedAndFused) {
 
 TEST(MqbenchPrepare, KeepsWhatBelongsToTheModuleOrItsTrace) {
   const JobConfig job = job_of(kAll);
-  EXPECT_EQ(job.metadata.at("preserve_attr."), "forward_train,num_classes");
-  EXPECT_EQ(job.metadata.at("preserve_attr.backbone"), "strides");
+  EXPECT_EQ(job.preserve, (Names{"forward_train", "num_classes", "backbone.strides"}));
   EXPECT_EQ(job.metadata.at("leaf_module"), "torch.nn.LSTM");
   EXPECT_CONTAINS(message_of([&] { refuse_unbuilt(job, JobStage::kTrace); }), "'concrect_args' at line 21 of job.yaml");
   EXPECT_EQ(message_of([&] { refuse_unbuilt(job, JobStage::kQuantize); }), "(no error)");
@@ -156,6 +155,17 @@ TEST(MqbenchPrepare, LayersOfOnesOwnAreOperators) {
   EXPECT_CONTAINS(refused(fuse + "additional_fuser_method_mapping: {\"(MyHead, torch.nn.ReLU)\": f}}"), hook);
   EXPECT_CONTAINS(refused(fuse + "additional_fusion_pattern: {\"(torch.nn.ReLU, MyHead)\": f}}"), hook);
   EXPECT_CONTAINS(refused(fuse + "additional_qat_module_mappings: {MyHead: MyQatHead}}"), hook);
+}
+
+QUENCH_REGISTER_OP("first.Doubled", nullptr, nullptr, OpTraits{}, "of a test")
+QUENCH_REGISTER_OP("second.Doubled", nullptr, nullptr, OpTraits{}, "of a test")
+
+TEST(MqbenchPrepare, ALayerThatTwoDomainsHaveIsNotGuessed) {
+  const std::string message = refused("leaf_module: [models.Doubled]");
+  EXPECT_CONTAINS(message, "'models.Doubled' may be any of several operators: 'first.Doubled', 'second.Doubled'");
+  EXPECT_CONTAINS(message, "write the one that is meant");
+  const JobConfig job = job_of("extra_quantizer_dict: {additional_module_type: [second.Doubled]}");
+  EXPECT_EQ(job.quant.additional_ops, Names{"second.Doubled"});
 }
 
 }  // namespace

@@ -172,5 +172,17 @@ TEST(ReferenceModel, BoundsThatWereLearned) {
   EXPECT_EQ(own_tensor(after, "quant_max").item<float>(), 7.0F);
 }
 
+// Issue 19: a research platform's file was announced as the one to ship.
+TEST(ReferenceModel, OfResearchIsNotToShip) {
+  Graph graph = plain_net();
+  quantize(graph, "relu", "uint8 affine tensor", kOne, "fixed");
+  const Deployment research = deployed(planned(graph, "academic")), target = deployed(planned(graph, "mmrazor_native"));
+  EXPECT_EQ(file_of(research, "net_quantizers.onnx").use, FileUse::kReference);
+  ASSERT_EQ(research.notes.size(), 1U);
+  EXPECT_NE(research.notes[0].find("is for research, and no runtime takes its file"), std::string::npos);
+  EXPECT_NE(research.notes[0].find("DeployOptions::platform"), std::string::npos);
+  EXPECT_EQ(file_of(target, "net_quantizers.onnx").use, FileUse::kShip);
+}
+
 }  // namespace
 }  // namespace quench

@@ -78,17 +78,47 @@ TEST(FallenApart, NamesTheWorstLayersAndWhatIsLeftToTry) {
     layer.standalone.sqnr.value = sqnr;
     record.profile->layers.push_back(layer);
   }
-  const std::string warning = fallen_apart_warning(record, config).value();
-  EXPECT_NE(warning.find("3 of 32 predictions"), std::string::npos) << warning;
-  EXPECT_NE(warning.find("'layer-1.5' (-1.5 dB), 'layer7' (7.0 dB), 'layer12' (12.0 dB). Try --equalize; "),
-            std::string::npos)
-      << warning;
-  EXPECT_NE(warning.find("--bias-correction fast"), std::string::npos) << warning;
+  record.profile->layers[3].stays_float = true;  // 7 dB
+  record.profile->layers[1].parts.weight.value = 3.0;
+  record.plan.emplace();
+  const auto warning = [&] { return fallen_apart_warning(record, config).value(); };
+  const auto says = [&](const std::string& part) { return warning().find(part) != std::string::npos; };
+  EXPECT_TRUE(says("3 of 32 predictions")) << warning();
+  EXPECT_TRUE(says("'layer-1.5' (-1.5 dB, most by its input), 'layer12' (12.0 dB, most by its weight), 'layer30' "))
+      << warning();
+  EXPECT_TRUE(says(". Try balanced channels (the setting equalize=true); ")) << warning();
+  EXPECT_TRUE(says("the setting bias_correction=fast")) << warning();
+  EXPECT_TRUE(says("the setting 'layers=[{match: \"layer-1.5\", float: true}]'")) << warning();
   config.equalize = true;
   config.bias_correction = BiasCorrection::kFast;
-  const std::string less = fallen_apart_warning(record, config).value();
-  EXPECT_EQ(less.find("--equalize"), std::string::npos) << less;
-  EXPECT_EQ(less.find("--bias-correction"), std::string::npos) << less;
+  EXPECT_FALSE(says("equalize")) << warning();
+  EXPECT_FALSE(says("bias_correction")) << warning();
+}
+
+// Issue 19: it suggested what was in use.
+TEST(FallenApart, SuggestsNothingThatIsInUse) {
+  QuantizeRecord record;
+  JobConfig config;
+  record.agreement = AgreementRecord{32, 32, 3, 20.0};
+  PlanEntry entry;
+  entry.role = Role::kActivation;
+  entry.observer = "mse";
+  record.plan.emplace().entries = {entry};
+  const auto warning = [&] { return fallen_apart_warning(record, config).value(); };
+  const auto says = [&](const std::string& part) { return warning().find(part) != std::string::npos; };
+  EXPECT_FALSE(says("observer=mse")) << warning();
+  EXPECT_TRUE(says("the setting defaults.activation.observer=min_max")) << warning();
+  EXPECT_TRUE(says("QuantizeData::profile")) << warning();
+  EXPECT_FALSE(says("learned rounding")) << warning();
+  record.plan->entries[0].scheme = QScheme::parse("int4 symmetric tensor");
+  EXPECT_TRUE(says("the setting 'method={name: qdrop}'")) << warning();
+  config.method.name = "qdrop";
+  for (const char* tip : {"method", "equalize", "bias_correction"}) EXPECT_FALSE(says(tip)) << warning();
+  config.train.emplace();
+  EXPECT_TRUE(says("a learning rate below 0.01 (TrainOptions::optimizer); ")) << warning();
+  EXPECT_TRUE(says("the setting train.distill.weight=0.5")) << warning();
+  config.train->distill.weight = 0.5;
+  EXPECT_FALSE(says("distill")) << warning();
 }
 
 }  // namespace

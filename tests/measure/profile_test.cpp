@@ -136,6 +136,58 @@ TEST(Profile, RanksTheWorstFirst) {
   EXPECT_NE(profile_table(record, 1).find("and 1 layers with less damage"), std::string::npos);
 }
 
+// Each with what comes before it, so that they add up.
+TEST(Profile, TellsWhichQuantizersOfALayerLoseMost) {
+  const QuantizedModel graph = calibrated(two_convolutions());
+  Graph weight = graph.graph;
+  set_state(weight, std::nullopt, {});
+  set_fake_quant_flags(*weight.find_node("w2.fq"), {.quantize = true});
+  Graph both = weight;
+  set_fake_quant_flags(*both.find_node("relu.fq"), {.quantize = true});
+  const at::Tensor plain = output_of(two_convolutions(), "second"), by_weight = output_of(weight, "second");
+  const LayerProfile second = profile(graph, Noise()).layers[1];
+  EXPECT_NEAR(second.parts.weight.value, plain_sqnr(plain, by_weight), kNear);
+  EXPECT_NEAR(second.parts.input.value, plain_sqnr(by_weight, output_of(both, "second")), kNear);
+  EXPECT_TRUE(std::isinf(second.parts.output.value));  // the network's output has no quantizer
+  EXPECT_EQ(second.worst(), second.parts.weight.value < second.parts.input.value ? "weight" : "input");
+  const LayerProfile first = profile(graph, Noise()).layers[0];
+  EXPECT_NEAR(first.parts.output.value, plain_sqnr(output_of(graph.graph, "relu"), output_of(graph.graph, "relu.fq")),
+              kNear);
+}
+
+TEST(Profile, NamesThePartWithFewBits) {
+  for (const bool weight : {true, false}) {
+    QuantConfig config;
+    LayerRule rule;
+    rule.match = "second";
+    (weight ? rule.weight : rule.activation).bits = 2;
+    config.layers = {rule};
+    QuantizedModel graph = prepare_by_platform(two_convolutions(), "onnxruntime", config);
+    calibrate(graph, Noise());
+    const ProfileRecord record = profile(graph, Noise());
+    EXPECT_EQ(record.layers[1].worst(), weight ? "weight" : "input");
+    EXPECT_EQ(json_of(record).at("layers")[0].at("worst"), weight ? "weight" : record.layers[0].worst());
+  }
+}
+
+// Issue 19: nothing told a layer that was left float from one that was quantized.
+TEST(Profile, MarksLayersThatStayFloat) {
+  QuantConfig config;
+  LayerRule rule;
+  rule.match = "second";
+  rule.keep_float = true;
+  config.layers = {rule};
+  QuantizedModel graph = prepare_by_platform(two_convolutions(), "tensorrt", config);
+  calibrate(graph, Noise());
+  const ProfileRecord record = profile(graph, Noise());
+  ASSERT_EQ(record.layers.size(), 2U);
+  EXPECT_FALSE(record.layers[0].stays_float);
+  EXPECT_TRUE(record.layers[1].stays_float);
+  EXPECT_LT(record.layers[1].cumulative.sqnr.value, 100.0);  // it reads what the first one lost
+  EXPECT_NE(profile_table(record).find("stays float"), std::string::npos) << profile_table(record);
+  EXPECT_EQ(json_of(record).at("layers")[1].at("stays_float"), true);
+}
+
 TEST(Profile, RefusesWhatWasNeverCalibrated) {
   const QuantizedModel graph = prepare_by_platform(two_convolutions(), "tensorrt");
   EXPECT_ERROR(profile(graph, Noise()), "while profiling", "the model is prepared, not calibrated");

@@ -57,8 +57,15 @@ TEST(Academic, HasNoDefaults) {
   QuantConfig config;
   config.platform = "academic";
   EXPECT_REFUSES(config,
-                 "platform 'academic' has no defaults: bits, observer, fake_quant of the weight must be given, as in "
-                 "defaults.weight={bits: 8");
+                 "platform 'academic' has no defaults: bits, observer, fake_quant of the weight; bits, observer, "
+                 "fake_quant of the activation must be given, as in the setting 'defaults.weight={bits: 8, observer: "
+                 "min_max, fake_quant: fixed}'");
+  config.weight.bits = 4;
+  config.weight.observer = "min_max";
+  config.weight.fake_quant = "fixed";
+  EXPECT_REFUSES(config,
+                 "has no defaults: bits, observer, fake_quant of the activation must be given, as in the "
+                 "setting 'defaults.activation={");
 }
 
 }  // namespace

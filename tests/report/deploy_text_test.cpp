@@ -27,6 +27,7 @@ TEST(DeployText, SaysWhatToShip) {
   EXPECT_EQ(ship_line({reference, qdq, file("n.table", FileUse::kShip)}), "to ship     n_qdq.onnx and n.table\n");
   EXPECT_EQ(ship_line({reference, file("n_qop.onnx", FileUse::kInstead), qdq}),
             "to ship     n_qdq.onnx (or n_qop.onnx)\n");
+  EXPECT_EQ(ship_line({reference}), "to ship     nothing\n");
 }
 
 TEST(DeployText, BeginsWithWhatIsToShip) {

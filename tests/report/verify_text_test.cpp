@@ -38,7 +38,7 @@ TEST(VerifyText, AllIsWellInOneLinePerGroup) {
       "              ok  accuracy: 1 criterion (bounds: onnxruntime)",
       "              ok  as the calibrated model: 3 criteria (bounds: onnxruntime)",
       "              ok  codes, layer by layer: 2 criteria (bounds: onnxruntime)",
-      "passed (--details shows each criterion)"};
+      "passed (each criterion: VerifyResult::criteria)"};
   EXPECT_EQ(judgement(verify_text(judged(true))), wanted);
 }
 

@@ -9,6 +9,7 @@
 #include "deploy/onnx/lowest_opset.h"
 #include "quantized/own_tensor.h"
 #include "quench/error.h"
+#include "quench/platform.h"
 #include "quench/quantized_model.h"
 #include "quench/vendor_node.h"
 
@@ -100,7 +101,15 @@ class ReferenceGraph {
   Graph graph_;
 };
 
-void write_nothing_more(const DeployJob&, Deployment& deployment) { deployment.files[0].use = FileUse::kShip; }
+// Where every scheme is the user's, no runtime is waiting for the result.
+void write_nothing_more(const DeployJob& job, Deployment& deployment) {
+  if (find_platform(job.platform).user_schemes)
+    deployment.notes.push_back(concat("platform '", job.platform,
+                                      "' is for research, and no runtime takes its file: deploy for a target that can "
+                                      "run the plan (DeployOptions::platform)"));
+  else
+    deployment.files[0].use = FileUse::kShip;
+}
 
 }  // namespace
 

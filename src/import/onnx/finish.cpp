@@ -1,5 +1,6 @@
 #include "import/onnx/finish.h"
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <sstream>
@@ -43,8 +44,11 @@ std::string describe(const std::string& op, const std::vector<std::string>& node
 
 void refuse(const Unsupported& unsupported) {
   const std::string list = joined(unsupported, "; ", [](const auto& one) { return describe(one.first, one.second); });
+  const bool of_a_domain = std::any_of(unsupported.begin(), unsupported.end(),
+                                       [](const auto& one) { return one.first.find('.') != std::string::npos; });
   fail(unsupported.size() == 1 ? "an operator is" : concat(unsupported.size(), " operators are"),
-       " not supported: ", list, ". `quench list ops` shows those that are");
+       " not supported: ", list, ". `quench list ops` shows those that are",
+       of_a_domain ? "; one of your own comes from a plug-in: load that first (load_plugin())" : "");
 }
 
 // Numbers of inputs that do not learn though they could: what the exporter noted, taken off the node.

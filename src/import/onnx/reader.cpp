@@ -18,6 +18,7 @@
 #include "import/onnx/graph.h"
 #include "import/onnx/vendor_quantizers.h"
 #include "import/upgrade/upgrade.h"
+#include "plugin/recorded_plugins.h"
 #include "quench/error.h"
 #include "quench/import.h"
 
@@ -81,9 +82,11 @@ Graph import_message(ModelProto& model, const ExternalData& external, const Impo
   check_format(graph);
   const DeclaredTypes declared = declared_types(graph);
   upgrade_graph(graph, opsets);
-  read_fake_quantize(graph);
-  read_vendor_quantizers(graph);
-  finish_import(graph, declared, options);
+  hinting_at_plugins(graph.metadata, [&] {
+    read_fake_quantize(graph);
+    read_vendor_quantizers(graph);
+    finish_import(graph, declared, options);
+  });
   return graph;
 }
 

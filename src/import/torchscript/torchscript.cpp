@@ -79,8 +79,8 @@ std::vector<at::Tensor> examples_for(const std::string& path, const std::vector<
       given.empty() ? in_libtorch("LibTorch cannot read the traced inputs", [&] { return types_in_file(path); })
                     : given;
   QUENCH_CHECK(!types.empty(),
-               "the file does not give the shapes of its inputs; give one for each input: --input-shape 1,3,224,224 "
-               "(ImportOptions::inputs in C++)");
+               "the file does not give the shapes of its inputs; give one for each input, such as 1,3,224,224 "
+               "(ImportOptions::inputs)");
   std::vector<at::Tensor> examples;
   for (const TypeInfo& type : types) examples.push_back(example_of(type));
   return examples;

@@ -20,7 +20,7 @@ const QuantSettings& settings_for(const QuantConfig& config, Role role) {
   return role == Role::kWeight ? config.weight : config.activation;
 }
 
-void check_user_schemes(const std::string& platform, const QuantSettings& settings, const char* role) {
+std::string missing_settings(const QuantSettings& settings, const char* role) {
   std::string missing;
   const auto need = [&](bool given, const char* what) {
     if (!given) missing += (missing.empty() ? "" : ", ") + std::string(what);
@@ -28,8 +28,17 @@ void check_user_schemes(const std::string& platform, const QuantSettings& settin
   need(settings.bits.has_value(), "bits");
   need(settings.observer.has_value(), "observer");
   need(settings.fake_quant.has_value(), "fake_quant");
-  QUENCH_CHECK(missing.empty(), "platform '", platform, "' has no defaults: ", missing, " of the ", role,
-               " must be given, as in defaults.", role, "={bits: 8, observer: min_max, fake_quant: fixed}");
+  return missing.empty() ? "" : concat(missing, " of the ", role);
+}
+
+// Both at once, so that nobody mends one only to hear of the other.
+void check_user_schemes(const std::string& platform, const QuantConfig& config) {
+  const std::string weight = missing_settings(config.weight, "weight");
+  const std::string activation = missing_settings(config.activation, "activation");
+  QUENCH_CHECK(weight.empty() && activation.empty(), "platform '", platform, "' has no defaults: ", weight,
+               weight.empty() || activation.empty() ? "" : "; ", activation, " must be given, as in the setting ",
+               "'defaults.", weight.empty() ? "activation" : "weight",
+               "={bits: 8, observer: min_max, fake_quant: fixed}'");
 }
 
 // Observers do not change what the target computes; all else would (NNIE).
@@ -125,10 +134,7 @@ void check_rules_used(const PlanState& state, const UsedParts& used) {
 }  // namespace
 
 void resolve_settings(const PlanBuilder& plan, PlanState& state) {
-  if (state.platform.user_schemes) {
-    check_user_schemes(state.platform_name, state.config.weight, "weight");
-    check_user_schemes(state.platform_name, state.config.activation, "activation");
-  }
+  if (state.platform.user_schemes) check_user_schemes(state.platform_name, state.config);
   if (state.platform.fixed_schemes) check_fixed_schemes(state.platform_name, state.config);
   UsedParts used(state.config.layers.size());
   for (auto& [value, request] : state.requests) resolve_entry(plan, state, request, used);

@@ -1,0 +1,36 @@
+#include "cli/flag_names.h"
+
+#include <array>
+#include <utility>
+
+namespace quench {
+namespace {
+
+constexpr std::array<std::pair<const char*, const char*>, 15> kFlags = {{
+    {"leave VerifyOptions::layers off", "omit --layers"},
+    {"VerifyOptions::bound", "--bound"},
+    {"VerifyOptions::output_bound", "--output-bound"},
+    {"VerifyOptions::output_share", "--output-share"},
+    {"VerifyOptions::output_largest", "--output-largest"},
+    {"VerifyOptions::output_mean", "--output-mean"},
+    {"VerifyOptions::accuracy_bound", "--accuracy-bound"},
+    {"VerifyOptions::model", "--model FILE"},
+    {"each criterion: VerifyResult::criteria", "--details shows each criterion"},
+    {"ImportOptions::inputs", "--input-shape"},
+    {"DeployOptions::platform", "quench deploy --platform NAME"},
+    {"QuantizeData::profile", "--profile 8"},
+    {"TrainOptions::optimizer", "--lr"},
+    {"load_plugin()", "--plugin FILE"},
+    {"the setting ", "--set "},
+}};
+
+}  // namespace
+
+std::string in_flags(std::string text) {
+  for (const auto& [name, flag] : kFlags)
+    for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += std::string(flag).size())
+      text.replace(at, std::string(name).size(), flag);
+  return text;
+}
+
+}  // namespace quench
