@@ -50,7 +50,7 @@ class Profiler {
       for (const std::string& input : layers_[i].inputs) last_reader_[input] = i;
   }
 
-  void add(const NamedValues& inputs, std::int64_t batch, std::int64_t images) {
+  void add(const NamedValues& inputs, std::int64_t batch, std::int64_t items) {
     NamedValues floats = inputs, quants = inputs;  // what is alive in the float and in the quantized network
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       const ProfileLayer& layer = layers_[i];
@@ -61,8 +61,8 @@ class Profiler {
       if (!layer.compared.empty()) {
         const NamedValues alone = quantized_.run(read_scaled(layer, floats), {layer.quantized});
         const RtValue reference = scaled(layer.compared, x.at(layer.compared));
-        compare(reference, alone.at(layer.quantized), batch, images, alone_[i]);
-        compare(reference, y.at(layer.quantized), batch, images, all_[i]);
+        compare(reference, alone.at(layer.quantized), batch, items, alone_[i]);
+        compare(reference, y.at(layer.quantized), batch, items, all_[i]);
         if (layer.quantized != layer.compared) y.erase(layer.quantized);
       }
       keep(x, i, floats);
@@ -116,11 +116,11 @@ class Profiler {
   }
 
   // Without the items that only pad a batch whose size the model fixes.
-  static void compare(const RtValue& x, const RtValue& y, std::int64_t batch, std::int64_t images, ErrorSums& sums) {
+  static void compare(const RtValue& x, const RtValue& y, std::int64_t batch, std::int64_t items, ErrorSums& sums) {
     const auto real = [&](const at::Tensor& t) {
-      return t.dim() > 0 && t.size(0) == batch ? t.narrow(0, 0, images) : t;
+      return t.dim() > 0 && t.size(0) == batch ? t.narrow(0, 0, items) : t;
     };
-    sums.add(real(x.tensor()), real(y.tensor()), images);
+    sums.add(real(x.tensor()), real(y.tensor()), items);
   }
 
   const Graph& plain_graph_;
@@ -142,10 +142,10 @@ void walk_data(const Graph& plain, const Dataset& data, const ProfileOptions& op
   Feed feed(plain, data, how);
   while (const std::optional<Fed> batch = feed.next()) {
     profiler.add(batch->inputs, batch->rows, batch->items);
-    record.images += batch->items;
-    if (options.progress) options.progress(record.images, data.size());
+    record.items += batch->items;
+    if (options.progress) options.progress(record.items, data.size());
   }
-  QUENCH_CHECK(record.images > 0, "no item of the data could be used (", feed.skipped().size(), " broken)");
+  QUENCH_CHECK(record.items > 0, "no item of the data could be used (", feed.skipped().size(), " broken)");
 }
 
 }  // namespace

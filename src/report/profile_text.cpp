@@ -46,7 +46,7 @@ Json json_of(const ProfileRecord& record) {
                       {"output", layer.output},
                       {"standalone", json_of(layer.standalone)},
                       {"cumulative", json_of(layer.cumulative)}});
-  return {{"images", record.images}, {"layers", layers}};
+  return {{"items", record.items}, {"layers", layers}};
 }
 
 std::string profile_table(const ProfileRecord& record, std::size_t rows) {
