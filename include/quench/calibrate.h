@@ -51,7 +51,7 @@ struct QuantizerRecord {
 };
 
 struct CalibrationRecord {
-  std::int64_t images = 0, batches = 0;
+  std::int64_t items = 0, batches = 0;
   std::int64_t batch = 0;                   // items that went through the network at once
   bool filled = false;                      // the last batch is padded with copies of an item, which do not count
   double seconds = 0.0;                     // all of it

@@ -38,6 +38,7 @@ class InputValues {
 // Where a picture lies in the input that was made of it: the picture's x is at x * scale_x + left there.
 struct Placement {
   double scale_x = 1.0, scale_y = 1.0, left = 0.0, top = 0.0;
+  std::int64_t height = 0, width = 0;  // of the picture as it is in its file; 0: not known
   bool operator==(const Placement& other) const = default;
 };
 
@@ -68,6 +69,8 @@ class Dataset {
   virtual Task task() const = 0;
   virtual std::int64_t pad_token() const { return -1; }            // kNextToken: what pads short texts
   virtual std::vector<std::string> classes() const { return {}; }  // names by label; empty where not known
+  // kClassify: of every item, where they are known without reading the items; else empty.
+  virtual std::vector<std::int64_t> labels() const { return {}; }
   // kNextToken: under which name of Sample::inputs the tokens are.
   virtual std::string token_input() const { return ""; }
   // Inputs that are the same for every item, as the model takes them (with all of its dimensions), by name.

@@ -1,4 +1,4 @@
-// How good a graph is on a data set, by metrics (quench/metric.h): top-1 and top-5 for labelled images, perplexity for
+// How good a graph is on a data set, by metrics (quench/metric.h): top-1 and top-5 for labelled items, perplexity for
 // texts, unless others are asked for. Predictions alone for what has no labels.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace quench {
 
 class Processes;
 
-// One image's result: enough to compare two runs image by image and to see how close a prediction was.
+// One item's result: enough to compare two runs item by item and to see how close a prediction was.
 struct Prediction {
   std::int64_t index = 0;  // in the data set
   std::string name;
@@ -58,14 +58,14 @@ struct MetricResult {
 struct EvalResult {
   Task task = Task::kNone;
   bool chosen = false;                // the metrics were asked for
-  std::int64_t items = 0;             // images or texts that were measured
+  std::int64_t items = 0;             // that were measured
   std::vector<std::int64_t> indices;  // of them, in order of the data set
   std::vector<std::string> names;
   std::vector<MetricResult> metrics;
   double seconds = 0.0;        // reading included, once the first batch has begun
   double model_seconds = 0.0;  // inside the model alone
   std::int64_t batch = 0;
-  std::vector<Prediction> predictions;  // of images, where no metrics were asked for; in order of the data set
+  std::vector<Prediction> predictions;  // of classes, where no metrics were asked for; in order of the data set
   std::vector<std::string> skipped;     // one message per broken item
 
   const MetricResult& metric(const std::string& name) const;  // throws if it was not measured

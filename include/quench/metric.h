@@ -104,6 +104,11 @@ std::unique_ptr<Metric> make_metric(const MetricSpec& spec);
 
 // For metrics: the one that this option names, or the only one. Throws, naming those that are there.
 const at::Tensor& target_of(const MetricItem& item, const std::string& name);
+// An option that counts or switches: throws for a fraction, and for a switch that is neither 0 nor 1.
+std::int64_t whole_option(const Options& options, const std::string& name);
+bool switch_option(const Options& options, const std::string& name);
+// A target or an output that holds classes or tokens, as int64. Throws for fractions; `what` begins the message.
+at::Tensor whole_numbers(const at::Tensor& tensor, const std::string& what);
 // "0.5,0.75"; `owner` is for the message.
 std::vector<double> numbers_of(const std::string& text, const std::string& owner);
 

@@ -12,16 +12,16 @@
 
 namespace quench {
 
-// Of a sample of images: what was found, and its standard error (NaN with a single image).
+// Of a sample of items: what was found, and its standard error (NaN with a single item).
 struct Estimate {
   double value = 0.0, error = 0.0;
 };
 
 // docs/numerics.md 13, between what a layer gives in float (x) and quantized (y).
 struct TensorError {
-  Estimate sqnr;     // 10 log10(sum x^2 / sum (x - y)^2) over all images, in dB; infinite if they are equal
-  Estimate cosine;   // signed, mean over images
-  Estimate mse;      // mean over images
+  Estimate sqnr;     // 10 log10(sum x^2 / sum (x - y)^2) over all items, in dB; infinite if they are equal
+  Estimate cosine;   // signed, mean over items
+  Estimate mse;      // mean over items
   double max = 0.0;  // greatest |x - y|
 };
 
@@ -59,7 +59,7 @@ struct ProfileOptions {
 };
 
 struct ProfileRecord {
-  std::int64_t images = 0;
+  std::int64_t items = 0;
   double seconds = 0.0;
   std::vector<LayerProfile> layers;  // in order of the graph; those that a quantizer touches, or that stay float
 };

@@ -1,5 +1,5 @@
 // Post-training corrections that need no training: cross-layer equalization and bias correction (docs/numerics.md 10).
-// Where one looks at no more than some `images` of the data, their content decides which, not their order.
+// Where one looks at no more than some `items` of the data, their content decides which, not their order.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ struct EqualizeOptions {
   // For pairs with a product or a ReLU6 between them, whose ranges are measured (else skipped), and for the check that
   // the network still computes the same (else on random numbers).
   const Dataset* data = nullptr;
-  std::int64_t batch = 0;     // of the data; 0: the model's own where it is fixed, else what memory holds
-  std::int64_t images = 128;  // of the data, at most
+  std::int64_t batch = 0;    // of the data; 0: the model's own where it is fixed, else what memory holds
+  std::int64_t items = 128;  // of the data, at most
 };
 
 // Conv -> (Relu, MaxPool ...) -> Conv: channel i of the first is divided by c_i, of the second multiplied, so that both
@@ -74,8 +74,8 @@ struct SmoothRecord {
 };
 
 struct SmoothOptions {
-  std::int64_t images = 32;  // of the data, at most
-  std::int64_t rows = 512;   // of each tensor, from all images together
+  std::int64_t items = 32;  // of the data, at most
+  std::int64_t rows = 512;  // of each tensor, from all items together
   std::function<void(std::int64_t done, std::int64_t total)> progress;
 };
 
@@ -90,8 +90,8 @@ std::unique_ptr<FloatWatcher> bias_correction_watcher(const QuantizedModel& mode
 
 struct BiasCorrectionOptions {
   BiasCorrection kind = BiasCorrection::kFast;
-  std::int64_t batch = 0;   // 0: the model's own where it is fixed, else what memory holds
-  std::int64_t images = 0;  // at most this many; 0: all of the data (kFast) or 64 (kSequential, which keeps them all)
+  std::int64_t batch = 0;  // 0: the model's own where it is fixed, else what memory holds
+  std::int64_t items = 0;  // at most this many; 0: all of the data (kFast) or 64 (kSequential, which keeps them all)
   int workers = 1;
   bool skip_broken = false;
   const FloatWatcher* seen = nullptr;  // a bias_correction_watcher that saw all of the data: kFast needs no pass then
@@ -106,7 +106,7 @@ struct CorrectedLayer {
 struct BiasCorrectionRecord {
   std::vector<CorrectedLayer> layers;
   std::vector<std::string> skipped;  // "layer: why"
-  std::int64_t images = 0;
+  std::int64_t items = 0;
   double seconds = 0.0;
   bool changed() const;  // whether any bias moved at all
 };

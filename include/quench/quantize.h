@@ -41,6 +41,12 @@ struct FileHash {
   bool of_bytes = true;
 };
 
+// What a metric says of the quantized network, less what it says of the float one.
+struct MetricChange {
+  std::string metric;
+  PairedDifference difference;
+};
+
 // All that was learned on the way.
 struct QuantizeRecord {
   std::string model;          // the file that was quantized
@@ -56,9 +62,10 @@ struct QuantizeRecord {
   std::optional<BiasCorrectionRecord> corrected;
   std::optional<ReconstructionRecord> reconstructed;
   std::optional<TrainRecord> trained;
-  std::optional<AgreementRecord> agreement;  // with float, on a few of the calibration images
+  std::optional<AgreementRecord> agreement;  // with float, on a few of the calibration items
   std::optional<EvalResult> float_eval, quantized_eval;
   std::optional<EvalResult> integer_eval;  // of the converted model
+  std::vector<MetricChange> changes;       // of the metrics that were asked for
   std::optional<ProfileRecord> profile;
   std::optional<WeightSize> size;
   std::vector<std::string> notes;     // what was asked for but changed nothing, what was read differently
@@ -90,6 +97,7 @@ struct QuantizeOptions {
   std::string stop_after;  // the last stage (quantize_stages()); "": all
   std::function<void(const StageRecord& stage, const Graph& graph)> after_stage;
   std::function<void(const std::string& what, std::int64_t done, std::int64_t total)> progress;
+  std::function<void(const std::string& warning)> warned;  // as soon as it is known; the record has them all
   std::function<void(const UnitRecord& unit, std::size_t index, std::size_t count)> unit_done;  // of reconstruction
   const Processes* processes = nullptr;  // calibrate, train and evaluate together; the first one's record is complete
   std::string checkpoint;  // a folder where reconstruction keeps finished units and looks for them; "": none

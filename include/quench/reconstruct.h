@@ -59,7 +59,7 @@ struct ReconstructionRecord {
   Options options;  // all of them, with defaults
   std::vector<UnitRecord> units;
   std::vector<std::string> notes;  // units that could not learn, and why
-  std::int64_t images = 0;
+  std::int64_t items = 0;
   double seconds = 0, cache_seconds = 0;             // all of it; of filling the caches
   std::int64_t memory_bytes = 0, spilled_bytes = 0;  // of the caches at their largest: in memory, in files
 };

@@ -133,6 +133,11 @@ TrainRecord train_float(Graph& network, const TrainData& data, const TrainOption
 
 void check_train_options(const TrainOptions& options);
 
+// Throws where train() with these would, if the checkpoint in the folder belongs to another job. The model need not be
+// calibrated yet.
+void check_resumes(const QuantizedModel& model, const TrainData& data, const TrainOptions& options,
+                   const Graph* teacher = nullptr);
+
 // The learning rate's factor at a step, of `per_epoch` steps in each of `epochs`.
 double schedule_factor(const ScheduleOptions& schedule, std::int64_t step, std::int64_t per_epoch, int epochs);
 

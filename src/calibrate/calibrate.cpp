@@ -118,9 +118,9 @@ void feed(Feed& data, const CalibrationOptions& options, const RunBatch& run, Ca
     const auto before = Clock::now();
     run(*batch);
     record.model_seconds += seconds_since(before);
-    record.images += batch->items;
+    record.items += batch->items;
     ++record.batches;
-    if (options.progress) options.progress(record.images, data.size());
+    if (options.progress) options.progress(record.items, data.size());
   }
   record.skipped = data.skipped();
 }
@@ -158,7 +158,7 @@ void observe_anew(Graph& graph, Observing& observing, const Dataset& data, const
                                                   : float_run(graph, observing, watcher, options.device);
   feed(batches, options, run_batch, record);
   shares.put_together(observing, record);
-  QUENCH_CHECK(record.images > 0, "no item of the data could be used (", record.skipped.size(), " broken)");
+  QUENCH_CHECK(record.items > 0, "no item of the data could be used (", record.skipped.size(), " broken)");
 }
 
 void observe_data(Graph& graph, Observing& observing, const Dataset& data, const CalibrationOptions& options,

@@ -24,19 +24,19 @@ void Shares::put_together(const Observing& observing, CalibrationRecord& record)
   if (!processes_) return;
   if (parts_ == 1) return copy_first_observers(*processes_, observers_of_data(observing));
   merge_observers(*processes_, observers_of_data(observing));
-  at::Tensor counts = at::tensor({record.images, record.batches}, at::kLong);
+  at::Tensor counts = at::tensor({record.items, record.batches}, at::kLong);
   processes_->sum(counts);
-  record.images = counts[0].item<std::int64_t>();
+  record.items = counts[0].item<std::int64_t>();
   record.batches = counts[1].item<std::int64_t>();
   record.skipped = processes_->gather(record.skipped);
 }
 
 void share_what_was_kept(const Observing& observing, const Processes& processes, CalibrationRecord& record) {
-  at::Tensor found = at::tensor({std::int64_t{record.reused}, record.images, record.batches}, at::kLong);
+  at::Tensor found = at::tensor({std::int64_t{record.reused}, record.items, record.batches}, at::kLong);
   processes.broadcast(found);
   record.reused = found[0].item<std::int64_t>() != 0;
   if (!record.reused) return;
-  record.images = found[1].item<std::int64_t>();
+  record.items = found[1].item<std::int64_t>();
   record.batches = found[2].item<std::int64_t>();
   copy_first_observers(processes, observers_of_data(observing));
 }

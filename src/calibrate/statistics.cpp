@@ -17,7 +17,7 @@
 namespace quench {
 namespace {
 
-constexpr const char* kRun = "run";  // images and batches of the pass
+constexpr const char* kRun = "run";  // items and batches of the pass
 
 std::string item_text(const Dataset& data, std::int64_t index) {
   try {
@@ -129,7 +129,7 @@ bool KeptStatistics::load(const Observing& observing, CalibrationRecord& record)
                  const auto run = all.find(kRun);
                  QUENCH_CHECK(run != all.end() && run->second.numel() == 2 && run->second.scalar_type() == at::kLong,
                               "it does not say how much was seen");
-                 record.images = run->second.data_ptr<std::int64_t>()[0];
+                 record.items = run->second.data_ptr<std::int64_t>()[0];
                  record.batches = run->second.data_ptr<std::int64_t>()[1];
                  for (const ObservedQuantizer& one : quantizers)
                    if (one.from_data) one.observer->load(part_of(all, key_of(one)));
@@ -141,7 +141,7 @@ void KeptStatistics::save(const Observing& observing, const CalibrationRecord& r
   std::filesystem::create_directories(std::filesystem::path(path_).parent_path());
   TensorMap all;
   if (std::filesystem::exists(path_)) all = read_safetensors(path_);
-  all[kRun] = at::tensor({record.images, record.batches}, at::kLong);
+  all[kRun] = at::tensor({record.items, record.batches}, at::kLong);
   for (const ObservedQuantizer& one : observing.quantizers()) {
     if (!one.from_data) continue;
     for (const auto& [name, tensor] : one.observer->state()) all[key_of(one) + name] = tensor;

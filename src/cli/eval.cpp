@@ -141,31 +141,34 @@ class Other {
  public:
   explicit Other(const std::string& path) : path_(path) {
     if (path.empty()) return;
-    kind_ = kind_of_results(path);
-    if (kind_ == ResultsFile::kPredictions) result_.predictions = read_predictions(path);
-    if (kind_ == ResultsFile::kMeasurements) result_ = read_measurements(path);
+    is_file_ = is_predictions_file(path);
+    if (is_file_) result_ = read_predictions(path);
   }
   void evaluate(const Evaluation& evaluation) {
-    if (!path_.empty() && kind_ == ResultsFile::kNeither) result_ = evaluation.run(evaluation.load(path_));
+    if (!path_.empty() && !is_file_) result_ = evaluation.run(evaluation.load(path_));
   }
-  // Image by image if these are predictions, else by each metric.
+  // By each metric that both have, and class by class where no metrics were asked for.
   void compare(const EvalResult& result, int resamples) {
     if (path_.empty()) return;
-    if (!result.chosen && result.task != Task::kNextToken && kind_ != ResultsFile::kMeasurements) {
+    if (!result.chosen && !result.predictions.empty() && !result_.predictions.empty())
       test_ = compare_predictions(result.predictions, result_.predictions);
-      return;
-    }
-    QUENCH_CHECK(kind_ != ResultsFile::kPredictions, "'", path_,
-                 "' holds predictions, but metrics were asked for: make it again with the same --metric");
     for (const MetricResult& metric : result.metrics)
-      differences_.emplace_back(metric, compare_results(result, result_, metric.name, resamples));
+      if (has_metric(result_, metric.name))
+        differences_.emplace_back(metric, compare_results(result, result_, metric.name, resamples));
+      else
+        only_this_.push_back(metric.name);
+    for (const MetricResult& metric : result_.metrics)
+      if (!has_metric(result, metric.name)) only_that_.push_back(metric.name);
+    QUENCH_CHECK(test_ || !differences_.empty(), "there is nothing to compare: this run has ",
+                 listed(only_this_, "predictions"), ", '", path_, "' has ", listed(only_that_, "predictions"));
   }
   std::string text() const {
     if (path_.empty()) return "";
-    if (test_) return concat("against ", path_, ": ", paired_text(*test_), "\n");
-    std::string text = concat("against ", path_, "\n");
+    std::string text = concat("against ", path_, test_ ? ": " + paired_text(*test_) : "", "\n");
     for (const auto& [metric, difference] : differences_)
       text += concat("  ", metric.name, "  ", difference_text(difference, metric.unit), "\n");
+    if (!only_this_.empty()) text += concat("  not compared: ", path_, " lacks ", listed(only_this_), "\n");
+    if (!only_that_.empty()) text += concat("  not compared: this run lacks ", listed(only_that_), "\n");
     return text;
   }
   void add_to(Json& object) const {
@@ -177,24 +180,29 @@ class Other {
       one.update(json_of(difference));
       against["metrics"].push_back(std::move(one));
     }
+    if (!only_this_.empty()) against["only_this"] = only_this_;
+    if (!only_that_.empty()) against["only_that"] = only_that_;
     object["against"] = std::move(against);
   }
 
  private:
+  static bool has_metric(const EvalResult& result, const std::string& name) {
+    return std::any_of(result.metrics.begin(), result.metrics.end(),
+                       [&](const MetricResult& metric) { return metric.name == name; });
+  }
+  static std::string listed(const std::vector<std::string>& names, const std::string& none = "") {
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+    return list.empty() ? none : list;
+  }
+
   std::string path_;
-  ResultsFile kind_ = ResultsFile::kNeither;
+  bool is_file_ = false;  // else a model
   EvalResult result_;
   std::optional<PairedTest> test_;
   std::vector<std::pair<MetricResult, PairedDifference>> differences_;
+  std::vector<std::string> only_this_, only_that_;  // metrics that one of the two has
 };
-
-void write_results(const std::string& path, const EvalResult& result) {
-  if (path.empty()) return;
-  if (result.chosen || result.task == Task::kNextToken)
-    write_measurements(path, result);
-  else
-    write_predictions(path, result.predictions);
-}
 
 void eval(Arguments options, const CommandLine& command_line) {
   const CommonOptions& common = command_line.common;
@@ -207,7 +215,7 @@ void eval(Arguments options, const CommandLine& command_line) {
   const std::optional<PairedTest> agreement = evaluation.agreement(result);
   other.evaluate(evaluation);
   if (!processes.is_first()) return;
-  write_results(options.predictions, result);
+  if (!options.predictions.empty()) write_predictions(options.predictions, result);
   other.compare(result, options.eval.resamples > 0 ? options.eval.resamples : kResamples);
   if (common.json) {
     Json object = json_of(result);

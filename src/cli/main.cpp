@@ -52,14 +52,25 @@ void add_commands(CLI::App& app, CommandLine& command_line) {
   app.footer("'quench help COMMAND' says more. Start with 'quench inspect model.onnx'.");
 }
 
+// Also where the options could not all be read: what comes before one that cannot may not have been taken yet.
+bool wants_json(const CommonOptions& common, const std::vector<std::string>& arguments) {
+  return common.json || std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+}
+
 // True when there is something to do; false after help or version.
-bool parse(CLI::App& app, int argc, char** argv) {
+bool parse(CLI::App& app, int argc, char** argv, const CommonOptions& common) {
   try {
     check_command_name(app, {argv + 1, argv + argc});
     app.parse(argc, argv);
     return true;
+  } catch (const CLI::CallForVersion& wish) {
+    if (wants_json(common, {argv + 1, argv + argc}))
+      print_json({{"version", QUENCH_VERSION}});
+    else
+      app.exit(wish);
+    return false;
   } catch (const CLI::Success& wish) {
-    app.exit(wish);  // prints the help or the version that was asked for
+    app.exit(wish);  // prints the help that was asked for
     return false;
   } catch (const CLI::ExtrasError&) {
     const CLI::App& command = app.remaining().empty() ? called_command(app) : app;
@@ -96,18 +107,16 @@ int run_program(int argc, char** argv) {
   CLI::App app("quench: inspect, run, evaluate, quantize, train, convert, deploy and verify neural networks", "quench");
   add_commands(app, command_line);
   try {
-    if (!parse(app, argc, argv)) return kDone;
-    if (!takes_part(command_line)) return kDone;
-    set_threads(command_line.common.threads);
-    for (const std::string& plugin : command_line.common.plugins) load_plugin(plugin);
-    command_line.action();
+    if (parse(app, argc, argv, command_line.common) && takes_part(command_line)) {
+      set_threads(command_line.common.threads);
+      for (const std::string& plugin : command_line.common.plugins) load_plugin(plugin);
+      command_line.action();
+    }
     std::cout.flush();
     QUENCH_CHECK(std::cout, "cannot write to the standard output");
     return command_line.exit_code;
   } catch (const std::exception& error) {
-    // What came before an option that cannot be read may not have been taken yet.
-    const bool json = command_line.common.json || std::find(argv, argv + argc, std::string("--json")) != argv + argc;
-    return report(error, json, command_line.place);
+    return report(error, wants_json(command_line.common, {argv + 1, argv + argc}), command_line.place);
   }
 }
 

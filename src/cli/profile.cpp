@@ -41,7 +41,7 @@ void run_profile(Arguments options, const CommonOptions& common) {
   }
   std::cout
       << profile_table(record) << "\n"
-      << counted(record.images, item) << "; SQNR in dB with its standard error over " << item
+      << counted(record.items, item) << "; SQNR in dB with its standard error over " << item
       << "s. alone: only this layer is "
       << "quantized; so far: all up to it\nloses most: by its weight, by what it reads (input) or by what it gives "
       << "(output)\n";
@@ -60,7 +60,7 @@ void add_profile(CLI::App& app, CommandLine& command_line) {
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 30));
   command
-      .add_option("--batch", options->profile.batch, "images at a time (default: by memory, or what the model fixes)")
+      .add_option("--batch", options->profile.batch, "items at a time (default: by memory, or what the model fixes)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
   command

@@ -51,8 +51,8 @@ JobDatasets open_datasets(const QuantizeJob& job, const Graph& graph) {
   const JobData& data = job.config.data;
   JobDatasets opened;
   if (data.calib) opened.calib = open_dataset(limited(*data.calib, job.config.calibration_samples), graph);
-  if (data.calib && job.profile_images > 0)
-    opened.profile = open_dataset(limited(*data.calib, job.profile_images), graph);
+  if (data.calib && job.profile_items > 0)
+    opened.profile = open_dataset(limited(*data.calib, job.profile_items), graph);
   if (data.eval) opened.eval = open_dataset(*data.eval, graph);
   if (data.train && job.config.train) opened.train = open_dataset(*data.train, graph);
   if (data.val && job.config.train) opened.validation = open_dataset(*data.val, graph);
@@ -246,6 +246,10 @@ Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDa
   options.progress = [&](const std::string& what, std::int64_t done, std::int64_t total) {
     bars.show(what, done, total);
   };
+  options.warned = [&](const std::string& warning) {
+    bars.clear_line();
+    std::cerr << "WARNING: " << in_flags(warning) << std::endl;
+  };
   if (!job.config.method.name.empty() && !job.dry_run) follow_method(options, job, bars, common.silent());
   if (job.config.train && !job.dry_run) follow_training(options, job, processes, bars, postponed, common.silent());
   QuantizeData sets;
@@ -310,7 +314,6 @@ void run_job(const QuantizeJob& job, const Processes& processes, const CommonOpt
   if (job.dry_run)
     return print_need(record, result.model.graph, items_at_once(job, result.model.graph, data.calib.get()),
                       common.json);
-  for (const std::string& warning : record.warnings) std::cerr << "WARNING: " << in_flags(warning) << "\n";
   record.warnings.insert(record.warnings.begin(), doubts.begin(), doubts.end());
   std::optional<Deployment> files;
   bool must_deploy = false;

@@ -207,7 +207,7 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
                      "the float model: a file (.onnx, .pt2, .pt) or zoo:NAME?weights=FILE; a config; or 'model' of it");
   add_quant_options(command, arguments.quant);
   add_input_shape_option(command, arguments.import);
-  command.add_option("--calib", arguments.calib, "data to calibrate on (docs/data.md); one image is enough")
+  command.add_option("--calib", arguments.calib, "data to calibrate on (docs/data.md); one item is enough")
       ->type_name("SPEC");
   command.add_option("--eval", arguments.eval, "data to measure accuracy on, in float and quantized")
       ->type_name("SPEC");
@@ -245,7 +245,7 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
       ->type_name("N")
       ->check(CLI::Range(0, 256));
   command
-      .add_option("--profile", arguments.profile_images,
+      .add_option("--profile", arguments.profile_items,
                   "items for measuring the errors of single layers (default: 8; 0: none)")
       ->type_name("N")
       ->check(CLI::Range(0, 1 << 20));
@@ -322,7 +322,7 @@ QuantizeJob job_of(const QuantizeArguments& arguments) {
   job.time = arguments.time;
   job.skip_broken = job.config.calibration.skip_broken;
   job.batch = job.config.calibration.batch;
-  job.profile_images = arguments.profile_images;
+  job.profile_items = arguments.profile_items;
   job.workers = job.config.calibration.workers;
   job.name = name_of_model(job.config.model);
   unused_keys(job.config);  // throws for what cannot be left out; quantize() notes the rest

@@ -31,7 +31,7 @@ struct QuantizeArguments {
        resume = false;
   std::optional<bool> integer;
   std::int64_t batch = 0;
-  std::int64_t profile_images = 8;
+  std::int64_t profile_items = 8;
   int workers = 1;
 };
 
@@ -47,7 +47,7 @@ struct QuantizeJob {
   ProcessPlace place;
   bool deploy = true, force = false, dry_run = false, time = false, skip_broken = false, resume = false;
   std::optional<bool> integer;
-  std::int64_t batch = 0, profile_images = 0;
+  std::int64_t batch = 0, profile_items = 0;
   int workers = 1;
 
   std::string file(const std::string& name) const;  // inside the output folder

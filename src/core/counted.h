@@ -1,4 +1,4 @@
-// "1 image", "2 images".
+// "1 item", "2 items".
 #pragma once
 
 #include <cstdint>

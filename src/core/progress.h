@@ -18,7 +18,7 @@ class Progress {
  public:
   using Clock = std::function<double()>;  // seconds, for tests
 
-  // "evaluating: 640 of 10000 images, 512 images/s". `unit` is "images", "batches" ...
+  // "evaluating: 640 of 10000 items, 512 items/s". `unit` is "items", "batches" ...
   Progress(std::ostream& out, ProgressStyle style, std::string what, std::string unit, Clock clock = {});
   ~Progress();  // ends a bar's line
   Progress(const Progress&) = delete;

@@ -49,6 +49,11 @@ class Cifar10 : public Dataset {
   std::vector<std::string> classes() const override {
     return {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"};
   }
+  std::vector<std::int64_t> labels() const override {
+    std::vector<std::int64_t> labels;
+    for (std::int64_t i = 0; i < size(); ++i) labels.push_back(bytes_[static_cast<std::size_t>(i * kRecord)]);
+    return labels;
+  }
   Sample get(std::int64_t index) const override {
     const std::uint8_t* record = bytes_.data() + index * kRecord;
     QUENCH_CHECK(record[0] < kClasses, "label ", int{record[0]}, " is not one of CIFAR-10's 0 to ", kClasses - 1);

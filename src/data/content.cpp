@@ -29,6 +29,13 @@ class Chosen : public DatasetView {
   Chosen(const Dataset& data, std::vector<std::int64_t> items) : DatasetView(data), items_(std::move(items)) {}
   std::int64_t size() const override { return static_cast<std::int64_t>(items_.size()); }
   Sample get(std::int64_t index) const override { return data().get(items_.at(static_cast<std::size_t>(index))); }
+  std::vector<std::int64_t> labels() const override {
+    const std::vector<std::int64_t> all = data().labels();
+    std::vector<std::int64_t> labels;
+    for (const std::int64_t item : all.empty() ? std::vector<std::int64_t>() : items_)
+      labels.push_back(all.at(static_cast<std::size_t>(item)));
+    return labels;
+  }
 
  private:
   std::vector<std::int64_t> items_;

@@ -8,6 +8,13 @@
 
 namespace quench {
 
+// Those of `count` items from `begin` on, where labels are known.
+inline std::vector<std::int64_t> part_of_labels(const std::vector<std::int64_t>& labels, std::int64_t begin,
+                                                std::int64_t count) {
+  if (labels.empty()) return {};
+  return {labels.begin() + begin, labels.begin() + begin + count};
+}
+
 class DatasetView : public Dataset {
  public:
   explicit DatasetView(const Dataset& data) : data_(&data) {}  // which must outlive it
@@ -18,6 +25,7 @@ class DatasetView : public Dataset {
   Task task() const override { return data().task(); }
   std::int64_t pad_token() const override { return data().pad_token(); }
   std::vector<std::string> classes() const override { return data().classes(); }
+  std::vector<std::int64_t> labels() const override { return data().labels(); }
   std::string token_input() const override { return data().token_input(); }
   NamedValues shared() const override { return data().shared(); }
   Feedback feedback() const override { return data().feedback(); }

@@ -25,6 +25,7 @@ class FirstItems : public DatasetView {
  public:
   FirstItems(const Dataset& data, std::int64_t most) : DatasetView(data), most_(most) {}
   std::int64_t size() const override { return std::min(most_, data().size()); }
+  std::vector<std::int64_t> labels() const override { return part_of_labels(data().labels(), 0, size()); }
 
  private:
   std::int64_t most_;

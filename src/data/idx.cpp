@@ -53,6 +53,7 @@ class Idx : public Dataset {
   }
   std::int64_t size() const override { return images_.dims[0]; }
   Task task() const override { return labels_.empty() ? Task::kNone : Task::kClassify; }
+  std::vector<std::int64_t> labels() const override { return {labels_.begin(), labels_.end()}; }
   Sample get(std::int64_t index) const override {
     const std::int64_t height = images_.dims[1], width = images_.dims[2];
     at::Tensor image = at::empty({1, height, width}, at::kFloat);

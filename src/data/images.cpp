@@ -26,6 +26,12 @@ class Images : public Dataset {
   std::int64_t size() const override { return static_cast<std::int64_t>(found_.files.size()); }
   Task task() const override { return found_.classes.empty() ? Task::kNone : Task::kClassify; }
   std::vector<std::string> classes() const override { return found_.classes; }
+  std::vector<std::int64_t> labels() const override {
+    std::vector<std::int64_t> labels;
+    if (task() == Task::kNone) return labels;
+    for (const ImageFile& file : found_.files) labels.push_back(file.label);
+    return labels;
+  }
   Sample get(std::int64_t index) const override {
     const ImageFile& file = found_.files[static_cast<std::size_t>(index)];
     return with_context([&] { return concat("in the picture '", file.path, "'"); }, [&] { return read(file); });
@@ -33,8 +39,11 @@ class Images : public Dataset {
 
  private:
   Sample read(const ImageFile& file) const {
-    const auto [image, placement] =
-        geometry_.apply(with_channels(decode_image(read_file(file.path, kLargestFile)), channels_));
+    Image decoded = with_channels(decode_image(read_file(file.path, kLargestFile)), channels_);
+    const std::int64_t height = decoded.height, width = decoded.width;
+    auto [image, placement] = geometry_.apply(std::move(decoded));
+    placement.height = height;
+    placement.width = width;
     at::Tensor tensor = at::empty({channels_, image.height, image.width}, at::kFloat);
     normalizer_.interleaved(image.bytes.data(), tensor.mutable_data_ptr<float>(), image.height * image.width);
     return {tensor, file.label, file.name, -1, {}, placement};

@@ -36,6 +36,7 @@ class NpzFile : public Dataset {
   }
   std::int64_t size() const override { return arrays_.size(); }
   Task task() const override { return labels_.empty() ? Task::kNone : Task::kClassify; }
+  std::vector<std::int64_t> labels() const override { return labels_; }
   NamedValues shared() const override { return arrays_.shared; }
   std::string target_kind() const override { return targets_.items.empty() ? "" : "arrays"; }
   Sample get(std::int64_t index) const override {

@@ -26,6 +26,7 @@ class Part : public DatasetView {
       : DatasetView(std::move(whole)), offset_(offset), size_(size) {}
   std::int64_t size() const override { return size_; }
   Sample get(std::int64_t index) const override { return data().get(offset_ + index); }
+  std::vector<std::int64_t> labels() const override { return part_of_labels(data().labels(), offset_, size_); }
 
  private:
   std::int64_t offset_;

@@ -15,7 +15,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-// Mean of f over the images, with the standard error of a mean.
+// Mean of f over the items, with the standard error of a mean.
 template <typename Items, typename Function>
 Estimate mean_of(const Items& items, Function f) {
   const auto n = static_cast<double>(items.size());
@@ -28,16 +28,16 @@ Estimate mean_of(const Items& items, Function f) {
 
 }  // namespace
 
-void ErrorSums::add(const at::Tensor& x, const at::Tensor& y, std::int64_t images) {
+void ErrorSums::add(const at::Tensor& x, const at::Tensor& y, std::int64_t items) {
   QUENCH_CHECK(x.sizes() == y.sizes(), "the float network gives the shape ", x.sizes(), ", the quantized one ",
                y.sizes());
   if (x.numel() == 0) return;
-  const bool by_image = x.dim() > 0 && x.size(0) == images;
+  const bool by_item = x.dim() > 0 && x.size(0) == items;
   // With one layout, so that elements match; the sums do not depend on the order.
   const auto format = x.suggest_memory_format();
   const auto rows = [&](const at::Tensor& t) { return t.to(at::kCPU, at::kFloat).contiguous(format); };
   const at::Tensor a = rows(x), b = rows(y);
-  const std::int64_t count = by_image ? images : 1, length = a.numel() / count;
+  const std::int64_t count = by_item ? items : 1, length = a.numel() / count;
   const std::size_t first = all_.size();
   all_.resize(first + static_cast<std::size_t>(count));
   in_parallel(count, 1, [&](std::int64_t from, std::int64_t to) {

@@ -116,7 +116,7 @@ class Scoring {
 
 PairedTest right_or_wrong(const std::vector<ItemStatistic>& first, const std::vector<ItemStatistic>& second) {
   PairedTest test;
-  test.images = static_cast<std::int64_t>(first.size());
+  test.items = static_cast<std::int64_t>(first.size());
   for (std::size_t i = 0; i < first.size(); ++i) {
     test.only_first += first[i][0] > second[i][0] ? 1 : 0;
     test.only_second += first[i][0] < second[i][0] ? 1 : 0;
@@ -181,7 +181,7 @@ PairedDifference compare_results(const EvalResult& first, const EvalResult& seco
   if (!made->right(a) || !made->right(b))
     return bootstrap_difference(made->combine(a), made->combine(b), a.size(), resamples);
   const PairedTest test = right_or_wrong(a, b);
-  const double difference = static_cast<double>(test.only_first - test.only_second) / static_cast<double>(test.images);
+  const double difference = static_cast<double>(test.only_first - test.only_second) / static_cast<double>(test.items);
   return {difference, difference_interval(test), test.p_value};
 }
 

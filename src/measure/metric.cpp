@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 #include "core/split.h"
@@ -89,6 +90,27 @@ const at::Tensor& target_of(const MetricItem& item, const std::string& name) {
   const auto found = name.empty() ? item.targets.begin() : item.targets.find(name);
   QUENCH_CHECK(found != item.targets.end(), "item '", item.name, "' has no target '", name, "'; it has ", names);
   return found->second.tensor();
+}
+
+std::int64_t whole_option(const Options& options, const std::string& name) {
+  const double number = options.number(name);
+  QUENCH_CHECK(number == std::floor(number) && std::abs(number) <= 1e9, "option '", name,
+               "' must be a whole number, not ", number);
+  return static_cast<std::int64_t>(number);
+}
+
+bool switch_option(const Options& options, const std::string& name) {
+  const double number = options.number(name);
+  QUENCH_CHECK(number == 0 || number == 1, "option '", name, "' must be 0 or 1, not ", number);
+  return number == 1;
+}
+
+at::Tensor whole_numbers(const at::Tensor& tensor, const std::string& what) {
+  if (!tensor.is_floating_point()) return tensor.to(at::kLong);
+  const at::Tensor fractions = tensor.masked_select(tensor != tensor.floor());  // NaN too
+  QUENCH_CHECK(fractions.numel() == 0, what, " must be whole numbers, but one is ",
+               fractions.reshape(-1)[0].item<double>());
+  return tensor.to(at::kLong);
 }
 
 std::vector<double> numbers_of(const std::string& text, const std::string& owner) {

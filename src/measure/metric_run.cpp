@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/batch_size.h"
+#include "measure/declared_fit.h"
 #include "measure/metrics/top_k.h"
 #include "quench/error.h"
 #include "quench/paired_test.h"
@@ -105,8 +107,11 @@ MetricRun::MetricRun(const Graph& graph, const Dataset& data, const EvalOptions&
       const auto found = std::find(outputs_.begin(), outputs_.end(), place);
       one.places.push_back(static_cast<std::size_t>(found - outputs_.begin()));
       if (found == outputs_.end()) outputs_.push_back(place);
+      if (scores_ && one.metric->need() == MetricNeed::kLabels) check_labels(graph, *graph.outputs()[place], data);
     }
   }
+  const std::int64_t rows = std::min(choose_batch(graph, &data, options.batch), data.size());
+  for (const std::size_t place : outputs_) check_item_axis(graph, *graph.outputs()[place], rows);
 }
 
 MetricRun::~MetricRun() = default;

@@ -37,9 +37,9 @@ double mcnemar_p_value(std::int64_t only_first, std::int64_t only_second) {
 }
 
 // Bonett and Price, "Adjusted Wald confidence interval for a difference of binomial proportions based on paired data":
-// one image is added to each of the two cells that differ.
+// one item is added to each of the two cells that differ.
 Interval difference_interval(const PairedTest& test) {
-  const double n = static_cast<double>(test.images) + 2;
+  const double n = static_cast<double>(test.items) + 2;
   const double first = static_cast<double>(test.only_first + 1) / n;
   const double second = static_cast<double>(test.only_second + 1) / n;
   const double difference = first - second;
@@ -49,21 +49,21 @@ Interval difference_interval(const PairedTest& test) {
 
 PairedTest compare_predictions(const std::vector<Prediction>& first, const std::vector<Prediction>& second) {
   QUENCH_CHECK(first.size() == second.size(), "the two runs have ", first.size(), " and ", second.size(),
-               " images; a paired test needs the same ones");
+               " items; a paired test needs the same ones");
   std::map<std::int64_t, const Prediction*> by_index;
   for (const Prediction& prediction : second) by_index[prediction.index] = &prediction;
   PairedTest test;
   for (const Prediction& a : first) {
     const auto at = by_index.find(a.index);
-    QUENCH_CHECK(at != by_index.end(), "image ", a.index, " ('", a.name, "') is in one of the two runs only");
+    QUENCH_CHECK(at != by_index.end(), "item ", a.index, " ('", a.name, "') is in one of the two runs only");
     const Prediction& b = *at->second;
-    QUENCH_CHECK(a.name == b.name && a.label == b.label, "image ", a.index, " is '", a.name, "' with label ", a.label,
+    QUENCH_CHECK(a.name == b.name && a.label == b.label, "item ", a.index, " is '", a.name, "' with label ", a.label,
                  " in one run and '", b.name, "' with label ", b.label, " in the other: not the same data");
     const bool right_first = a.first == a.label, right_second = b.first == b.label;
     test.only_first += right_first && !right_second ? 1 : 0;
     test.only_second += right_second && !right_first ? 1 : 0;
     test.changed += a.first != b.first ? 1 : 0;
-    ++test.images;
+    ++test.items;
   }
   test.p_value = mcnemar_p_value(test.only_first, test.only_second);
   return test;

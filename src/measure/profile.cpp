@@ -66,7 +66,7 @@ class Profiler {
       for (const std::string& input : layers_[i].inputs) last_reader_[input] = i;
   }
 
-  void add(const NamedValues& inputs, std::int64_t batch, std::int64_t images) {
+  void add(const NamedValues& inputs, std::int64_t batch, std::int64_t items) {
     NamedValues floats = inputs, quants = inputs;  // what is alive in the float and in the quantized network
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       const ProfileLayer& layer = layers_[i];
@@ -76,8 +76,8 @@ class Profiler {
       NamedValues y = quantized_.run(read(layer, quants), wanted);
       if (!layer.compared.empty()) {
         const RtValue reference = scaled(layer.compared, x.at(layer.compared));
-        add_alone(i, read_scaled(layer, floats), reference, batch, images);
-        compare(reference, y.at(layer.quantized), batch, images, all_[i]);
+        add_alone(i, read_scaled(layer, floats), reference, batch, items);
+        compare(reference, y.at(layer.quantized), batch, items, all_[i]);
         if (layer.quantized != layer.compared) y.erase(layer.quantized);
       }
       keep(x, i, floats);
@@ -100,16 +100,16 @@ class Profiler {
 
  private:
   void add_alone(std::size_t i, const NamedValues& inputs, const RtValue& reference, std::int64_t batch,
-                 std::int64_t images) {
+                 std::int64_t items) {
     const std::string &before = layers_[i].compared, &after = layers_[i].quantized;
     std::vector<std::string> wanted = {after};
     if (before != after) wanted.push_back(before);
     const NamedValues alone = quantized_.run(inputs, wanted);
     const RtValue by_weight = weights_.run(inputs, {before}).at(before);
-    compare(reference, alone.at(after), batch, images, alone_[i]);
-    compare(reference, by_weight, batch, images, parts_[i].weight);
-    compare(by_weight, alone.at(before), batch, images, parts_[i].input);
-    compare(alone.at(before), alone.at(after), batch, images, parts_[i].output);
+    compare(reference, alone.at(after), batch, items, alone_[i]);
+    compare(reference, by_weight, batch, items, parts_[i].weight);
+    compare(by_weight, alone.at(before), batch, items, parts_[i].input);
+    compare(alone.at(before), alone.at(after), batch, items, parts_[i].output);
   }
 
   PartErrors parts_of(std::size_t i) const {
@@ -149,11 +149,11 @@ class Profiler {
   }
 
   // Without the items that only pad a batch whose size the model fixes.
-  static void compare(const RtValue& x, const RtValue& y, std::int64_t batch, std::int64_t images, ErrorSums& sums) {
+  static void compare(const RtValue& x, const RtValue& y, std::int64_t batch, std::int64_t items, ErrorSums& sums) {
     const auto real = [&](const at::Tensor& t) {
-      return t.dim() > 0 && t.size(0) == batch ? t.narrow(0, 0, images) : t;
+      return t.dim() > 0 && t.size(0) == batch ? t.narrow(0, 0, items) : t;
     };
-    sums.add(real(x.tensor()), real(y.tensor()), images);
+    sums.add(real(x.tensor()), real(y.tensor()), items);
   }
 
   const Graph& plain_graph_;
@@ -176,10 +176,10 @@ void walk_data(const Graph& plain, const Dataset& data, const ProfileOptions& op
   Feed feed(plain, data, how);
   while (const std::optional<Fed> batch = feed.next()) {
     profiler.add(batch->inputs, batch->rows, batch->items);
-    record.images += batch->items;
-    if (options.progress) options.progress(record.images, data.size());
+    record.items += batch->items;
+    if (options.progress) options.progress(record.items, data.size());
   }
-  QUENCH_CHECK(record.images > 0, "no item of the data could be used (", feed.skipped().size(), " broken)");
+  QUENCH_CHECK(record.items > 0, "no item of the data could be used (", feed.skipped().size(), " broken)");
 }
 
 }  // namespace

@@ -76,12 +76,12 @@ void correct_fast(QuantizedModel& model, const std::vector<Node*>& layers, const
   Graph plain(model.graph);
   set_state(plain, std::nullopt, {});
   InputMeans own(layers);
-  const std::unique_ptr<Dataset> some = options.images > 0 ? sample_of(data, options.images) : nullptr;
+  const std::unique_ptr<Dataset> some = options.items > 0 ? sample_of(data, options.items) : nullptr;
   if (!options.seen) gather(plain, some ? *some : data, options, own);
   const auto* seen = dynamic_cast<const InputMeans*>(options.seen);
   QUENCH_CHECK(seen || !options.seen, "what was seen is no bias_correction_watcher's");
   const InputMeans& means = seen ? *seen : own;
-  record.images = means.items();
+  record.items = means.items();
   const Graph measured = with_weights_quantized(model.graph);
   Executor exact(plain), quantized(measured);
   std::map<Node*, at::Tensor> shifts;

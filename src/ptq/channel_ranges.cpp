@@ -44,7 +44,7 @@ std::map<std::string, at::Tensor> channel_ranges(const Graph& graph, const Datas
   how.otherwise = slice_size(graph, data);
   Feed feed(graph, data, how);
   const std::vector<std::string> outputs = output_names(graph);
-  for (std::int64_t seen = 0; options.images == 0 || seen < options.images;) {
+  for (std::int64_t seen = 0; options.items == 0 || seen < options.items;) {
     const std::optional<Fed> items = feed.next();
     if (!items) break;
     executor.run(items->inputs, outputs);  // copies that pad a batch change no range

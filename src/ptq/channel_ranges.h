@@ -12,7 +12,7 @@ namespace quench {
 struct ChannelRangeOptions {
   std::map<std::string, int> axes;  // by the name of the value: where its channels lie
   std::int64_t batch = 1;
-  std::int64_t images = 0;  // at most; 0: all
+  std::int64_t items = 0;  // at most; 0: all
 };
 
 // The least and the greatest number of each channel, [2, channels] in float64, by the name of the value.

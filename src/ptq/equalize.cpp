@@ -85,7 +85,7 @@ double balance(Graph& graph, Balance& pair, const at::Tensor& r1) {
 }
 
 void measure(const Graph& graph, std::vector<Balance>& pairs, const Dataset* data, const EqualizeOptions& options) {
-  ChannelRangeOptions wanted{{}, options.batch, options.images};
+  ChannelRangeOptions wanted{{}, options.batch, options.items};
   for (const Balance& pair : pairs) {
     if (pair.gated) wanted.axes[pair.second->input(0)->name()] = pair.axis;
     if (pair.clip) wanted.axes[pair.clip->input(0)->name()] = pair.axis;
@@ -199,7 +199,7 @@ EqualizeRecord equalize(Graph& graph, const EqualizeOptions& options) {
     watched.push_back(pair.second->output().name());
   }
   if (pairs.empty()) return record;
-  const std::int64_t most = std::max(options.images, kCheckedItems);
+  const std::int64_t most = std::max(options.items, kCheckedItems);
   const std::unique_ptr<Dataset> items = options.data ? sample_of(*options.data, most) : nullptr;
   measure(graph, pairs, items.get(), options);
   const std::unique_ptr<FunctionCheck> check = make_check(graph, items.get(), watched, record);

@@ -34,7 +34,7 @@ void InputMeans::begin_batch(std::int64_t items, std::int64_t rows) {
 
 void InputMeans::see(const std::string& value, const at::Tensor& x) {
   ExactSum& sum = sums_.at(value);
-  QUENCH_CHECK(sum.has_rows_of(x), "fast bias correction needs images of one size; use the sequential kind");
+  QUENCH_CHECK(sum.has_rows_of(x), "fast bias correction needs items of one size; use the sequential kind");
   sum.add(copies_ == 0 ? x : x.narrow(0, 0, x.size(0) - copies_), share_);
 }
 

@@ -29,7 +29,7 @@ class InputMeans : public FloatWatcher {
   at::Tensor of(const Node& layer) const;
 
  private:
-  // By the value that the layer reads. Its rows are not always images: a Reshape may have put other dims into the
+  // By the value that the layer reads. Its rows are not always items: a Reshape may have put other dims into the
   // first.
   std::map<std::string, ExactSum> sums_;
   Share share_;

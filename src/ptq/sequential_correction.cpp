@@ -1,5 +1,5 @@
-// Sequential bias correction: all images at once, layer by layer. Each layer's correction is added to its output on the
-// way, so that later layers see the corrected network and one forward suffices. The images go in parts of the batch
+// Sequential bias correction: all items at once, layer by layer. Each layer's correction is added to its output on the
+// way, so that later layers see the corrected network and one forward suffices. The items go in parts of the batch
 // size; between two layers each part holds no more than what later nodes read.
 #include <ATen/ATen.h>
 
@@ -18,7 +18,7 @@
 namespace quench {
 namespace {
 
-constexpr std::int64_t kImages = 64;
+constexpr std::int64_t kItems = 64;
 
 // Moments of a layer's output over parts that count by their shares.
 class Moments {
@@ -43,14 +43,14 @@ std::vector<CountedBatch> load_all(const Graph& graph, const Dataset& data, cons
                                    BiasCorrectionRecord& record) {
   Graph plain(graph);
   set_state(plain, std::nullopt, {});  // recurrent states are the float network's
-  const std::unique_ptr<Dataset> items = sample_of(data, options.images > 0 ? options.images : kImages);
+  const std::unique_ptr<Dataset> items = sample_of(data, options.items > 0 ? options.items : kItems);
   Feed feed(plain, *items, feed_options(graph, *items, options));
   std::vector<CountedBatch> parts;
   while (const std::optional<Fed> batch = feed.next()) {
     for (CountedBatch& part : counted(plain, *batch)) parts.push_back(std::move(part));
-    record.images += batch->items;
+    record.items += batch->items;
   }
-  QUENCH_CHECK(record.images > 0, "the data is empty: bias correction needs at least one item");
+  QUENCH_CHECK(record.items > 0, "the data is empty: bias correction needs at least one item");
   return parts;
 }
 

@@ -244,7 +244,7 @@ SmoothRecord smooth(Graph& graph, QuantPlan& plan, const Dataset& data, const Sm
   QuantPlan moved = plan;
   std::vector<SmoothSite> sites = find_smooth_sites(treated, moved, record.skipped);
   if (sites.empty()) return record;
-  const std::unique_ptr<Dataset> items = sample_of(data, options.images);
+  const std::unique_ptr<Dataset> items = sample_of(data, options.items);
   const std::vector<Seen> seen = look_at(treated, sites, *items, options);
   for (std::size_t i = 0; i < sites.size(); ++i)
     with_context([&] { return concat("while smoothing '", sites[i].x->name(), "'"); },

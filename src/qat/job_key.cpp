@@ -43,6 +43,12 @@ class Listed {
 // with the number of threads, and the plan says where they are.
 std::string network_text(const Graph& graph) { return to_text(without_quantizers(graph), {.data = false}); }
 
+// Without the reasons of entries: calibration adds to them.
+std::string plan_text(QuantPlan plan) {
+  for (PlanEntry& entry : plan.entries) entry.rule.clear();
+  return to_yaml(plan);
+}
+
 // A few items tell sets of the same size apart.
 std::string items_text(const Dataset* data) {
   if (!data || data->size() == 0) return "";
@@ -63,7 +69,7 @@ std::uint64_t job_key(const QuantizedModel& model, const TrainData& data, const 
                       const Graph* teacher) {
   Listed listed;
   visit_train_options(options, listed);
-  return stable_hash(concat(network_text(model.graph), to_yaml(model.plan), listed.text(), " ", options.seed, " ",
+  return stable_hash(concat(network_text(model.graph), plan_text(model.plan), listed.text(), " ", options.seed, " ",
                             kind_of(options.device), " ", items_text(&data.train), " ", items_text(data.validation),
                             teacher ? network_text(*teacher) : ""));
 }

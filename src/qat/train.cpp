@@ -103,7 +103,7 @@ class Trainer : public Training {
     state_.items_in_epoch += items;
     state_.items += items;
     ++state_.step;
-    const bool is_logged = state_.step == 1 || state_.step % options_.log_every == 0;
+    const bool is_logged = state_.step == 1 || state_.step % options_.log_every == 0 || state_.step == all_steps();
     if (is_logged || step_.knows_losses()) read_losses();
     if (options_.progress && is_first()) options_.progress(state_.step, all_steps(), last_loss_);
     if (is_logged) log_->step(state_.step, state_.epoch, last_loss_, last_rate_);
@@ -142,6 +142,7 @@ class Trainer : public Training {
     loop_->prepare_for_val(*this);
     state_.start = validation_score(model_.graph, *data_.validation, options_, true);
     if (options_.keep_best) keep();
+    log_->start(*state_.start);
     if (options_.start_measured && is_first()) options_.start_measured(*state_.start);
   }
 
@@ -289,6 +290,13 @@ TrainRecord trained(QuantizedModel& model, const TrainData& data, const TrainOpt
 }
 
 }  // namespace
+
+void check_resumes(const QuantizedModel& model, const TrainData& data, const TrainOptions& options,
+                   const Graph* teacher) {
+  const Processes alone;
+  read_checkpoint(options.folder, job_key(model, data, options, teacher),
+                  options.processes ? *options.processes : alone);
+}
 
 TrainRecord train(QuantizedModel& model, const TrainData& data, const TrainOptions& options, const Graph* teacher) {
   verify(model, ModelStage::kPrepared);

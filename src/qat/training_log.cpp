@@ -51,6 +51,12 @@ TrainingLog::TrainingLog(const std::string& folder, std::int64_t resumed_from) {
   events_ = std::make_unique<EventFile>(folder, resumed_from);
 }
 
+void TrainingLog::start(double score) {
+  if (!events_) return;
+  json_ << Json({{"step", 0}, {"epoch", 0}, {"validation", score}}).dump() << std::endl;
+  events_->add("validation/quantized", score, 0);
+}
+
 void TrainingLog::step(std::int64_t step, int epoch, double loss, double rate) {
   if (!events_) return;
   csv_ << step << "," << epoch << "," << loss << "," << rate << std::endl;

@@ -14,6 +14,7 @@ namespace quench {
 class TrainingLog {
  public:
   TrainingLog(const std::string& folder, std::int64_t resumed_from);  // folder "": writes nothing
+  void start(double score);                                           // on validation data, before the first step
   void step(std::int64_t step, int epoch, double loss, double rate);
   void epoch(const TrainEpoch& epoch, std::int64_t step);
 

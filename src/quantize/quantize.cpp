@@ -1,10 +1,12 @@
 #include "quench/quantize.h"
 
 #include "config/unused_keys.h"
+#include "measure/declared_fit.h"
 #include "quantize/fallen_apart.h"
 #include "quantize/preserve.h"
 #include "quantize/record_data.h"
 #include "quantize/stages.h"
+#include "quantize/train_defaults.h"
 #include "quench/convert.h"
 #include "quench/distributed.h"
 #include "quench/engine.h"
@@ -77,7 +79,10 @@ class Quantizing {
     if (is_first()) stages_.run("compare", [&] { compare(); });
     if (data_.eval) stages_.run("evaluate", [&] { evaluate_both(); });
     if (data_.profile && is_first()) stages_.run("profile", [&] { profile_layers(); });
-    if (const auto warning = fallen_apart_warning(record_, config_)) record_.warnings.push_back(*warning);
+    if (const auto warning = fallen_apart_warning(record_, config_)) {
+      record_.warnings.push_back(*warning);
+      say(*warning);
+    }
     record_.stages = stages_.records();
     if (model_.stage >= ModelStage::kCalibrated) verify(model_, model_.stage);
     return {std::move(model_), std::move(record_)};
@@ -97,6 +102,7 @@ class Quantizing {
                      config_.bias_correction.value_or(BiasCorrection::kNone) == BiasCorrection::kNone,
                  "equalize, smooth and bias_correction are for post-training quantization; training does their work");
     QUENCH_CHECK(data_.train || !stages_.reaches("train"), "no data to train on");
+    if (data_.train && !original_.outputs().empty()) check_labels(original_, *original_.outputs()[0], *data_.train);
     QUENCH_CHECK(!config_.calibration.skip_broken,
                  "broken items cannot be skipped in training: the order of batches would depend on them; remove them "
                  "from the data");
@@ -113,6 +119,7 @@ class Quantizing {
     record_.device = config_.calibration.device;
     record_.notes = config_.notes;
     record_data(data_, original_, record_);
+    for (const std::string& doubt : record_.warnings) say(doubt);
     for (std::string& unused : unused_keys(config_)) note(std::move(unused));
     JobConfig config = config_;
     config.output.clear();  // where the files go does not affect their content
@@ -126,6 +133,9 @@ class Quantizing {
     return options_.processes ? !options_.processes->broadcast(std::string(yes ? "yes" : "")).empty() : yes;
   }
 
+  void say(const std::string& warning) const {
+    if (options_.warned && is_first()) options_.warned(warning);
+  }
   void note(std::string text) { record_.notes.push_back(std::move(text)); }
 
   // Where a reference is re-created, with its batches; else every stage takes what memory holds, whatever batch the
@@ -178,6 +188,7 @@ class Quantizing {
   void insert() {
     model_ = insert_quantizers(model_.graph, model_.plan);
     if (config_.train) make_norms_live(model_, config_.quant);
+    check_checkpoint();
   }
 
   // On all of the data, in batches of calibration's size.
@@ -239,23 +250,20 @@ class Quantizing {
     return config_.train && TrainLoopRegistry::instance().get(config_.train->loop).make()->finds_scales();
   }
 
+  const Graph* teacher() const { return config_.train->distill.weight > 0 ? &original_ : nullptr; }
+
+  // Before calibration: an hour of it would be for nothing if the checkpoint is of another job.
+  void check_checkpoint() const {
+    if (!config_.train || !options_.resume || !stages_.reaches("train")) return;
+    check_resumes(model_, {*data_.train, data_.validation}, train_options(config_, options_, original_), teacher());
+  }
+
   // Its BatchNorms end folded: the model is what will be deployed.
   void train_model() {
-    TrainOptions options = *config_.train;
-    options.seed = config_.seed;
-    options.device = config_.calibration.device;
-    options.workers = config_.calibration.workers;
-    options.folder = options_.training;
-    options.resume = options_.resume;
-    options.processes = options_.processes;
-    options.epoch_done = options_.epoch_done;
-    options.start_measured = options_.start_measured;
-    options.reference = &original_;
-    options.stop = options_.stop;
+    TrainOptions options = train_options(config_, options_, original_);
     if (options_.progress)
       options.progress = [show = progress("training")](auto done, auto total, double) { show(done, total); };
-    const Graph* teacher = options.distill.weight > 0 ? &original_ : nullptr;
-    record_.trained = train(model_, {*data_.train, data_.validation}, options, teacher);
+    record_.trained = train(model_, {*data_.train, data_.validation}, options, teacher());
     run_passes(model_.graph, {"fold_live_norms", "eliminate_dead", "infer_shapes"});
     for (const std::string& text : record_.trained->notes) note(text);
     fused_ = without_quantizers(model_.graph);  // the float network that it has become
@@ -292,6 +300,7 @@ class Quantizing {
   void evaluate_both() {
     record_.float_eval = evaluated(original_, "evaluating float");
     record_.quantized_eval = evaluated(model_.graph, "evaluating quantized");
+    record_.changes = metric_changes(*record_.float_eval, *record_.quantized_eval);
     if (first_says(options_.integer_eval.value_or(has_engine_kernels()))) evaluate_integers();
   }
 

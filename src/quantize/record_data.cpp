@@ -15,8 +15,16 @@ void record_data(const QuantizeData& data, const Graph& model, QuantizeRecord& r
   if (data.calib) record.item = item_noun(*data.calib);
   if (data.calib) warn(doubts_about_values(*data.calib));
   // Of labels, only those that accuracy is measured or learned with count.
-  for (const Dataset* labelled : {data.eval, data.train})
+  for (const Dataset* labelled : {data.eval, data.train, data.validation})
     if (labelled) warn(doubts_about_classes(*labelled, model));
+}
+
+std::vector<MetricChange> metric_changes(const EvalResult& in_float, const EvalResult& quantized) {
+  std::vector<MetricChange> changes;
+  if (!in_float.chosen) return changes;
+  for (const MetricResult& metric : in_float.metrics)
+    changes.push_back({metric.name, compare_results(quantized, in_float, metric.name)});
+  return changes;
 }
 
 std::vector<std::string> widening_notes(const Graph& graph) {

@@ -3,7 +3,6 @@
 #include "quantize/method_defaults.h"
 #include "quench/fake_quant.h"
 #include "quench/platform.h"
-#include "quench/quantize.h"
 
 namespace quench {
 namespace {
@@ -45,6 +44,21 @@ JobConfig with_train_defaults(JobConfig config) {
   fill(activation.is_signed, false);
   for (QuantSettings* settings : {&weight, &activation}) fill(settings->observer, std::string("mse"));
   return config;
+}
+
+TrainOptions train_options(const JobConfig& config, const QuantizeOptions& options, const Graph& original) {
+  TrainOptions train = *config.train;
+  train.seed = config.seed;
+  train.device = config.calibration.device;
+  train.workers = config.calibration.workers;
+  train.folder = options.training;
+  train.resume = options.resume;
+  train.processes = options.processes;
+  train.epoch_done = options.epoch_done;
+  train.start_measured = options.start_measured;
+  train.reference = &original;
+  train.stop = options.stop;
+  return train;
 }
 
 JobConfig with_platform_defaults(JobConfig config) {

@@ -71,7 +71,7 @@ class Reconstruction {
     const Streams::Options how{options.device, batch_for(model.graph, data), options.workers, options.skip_broken};
     streams_ = std::make_unique<Streams>(model.graph, data, units_, pool_, how);
     record_.cache_seconds += seconds_since(start);
-    record_.images = streams_->items();
+    record_.items = streams_->items();
     checkpoint_ = std::make_unique<Checkpoint>(options.checkpoint, job_key(model));
     float_ = std::make_unique<Executor>(plain_, ExecOptions{.device = options.device});
     quantized_ = std::make_unique<Executor>(model_.graph, ExecOptions{.device = options.device});

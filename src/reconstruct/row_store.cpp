@@ -61,7 +61,7 @@ void transfer(char* bytes, std::int64_t count, std::int64_t offset, const char* 
     const ssize_t done = call(bytes, static_cast<std::size_t>(count), static_cast<off_t>(offset));
     if (done < 0 && errno == EINTR) continue;
     QUENCH_CHECK(done > 0, "cannot ", what, " a cache file: ", done < 0 ? std::strerror(errno) : "it ends too early",
-                 "; caches need more room there, more memory ('max_memory'), or fewer images");
+                 "; caches need more room there, more memory ('max_memory'), or fewer items");
     bytes += done;
     count -= done;
     offset += done;

@@ -32,10 +32,10 @@ Json json_of(const MetricResult& metric) {
 Json measured_json(const EvalResult& result) {
   if (result.chosen) return {{"items", result.items}};
   if (result.task == Task::kNextToken)
-    return {{"texts", result.items}, {"tokens", result.tokens()}, {"perplexity", result.perplexity()}};
-  if (result.task == Task::kNone) return {{"images", result.items}, {"labelled", false}};
+    return {{"items", result.items}, {"tokens", result.tokens()}, {"perplexity", result.perplexity()}};
+  if (result.task == Task::kNone) return {{"items", result.items}, {"labelled", false}};
   const MetricResult &top1 = result.metric("top1"), &top5 = result.metric("top5");
-  return {{"images", result.items},
+  return {{"items", result.items},
           {"correct", *top1.right},
           {"correct5", *top5.right},
           {"top1", top1.value},
@@ -50,8 +50,7 @@ Json json_of(const EvalResult& result) {
   Json object = measured_json(result);
   object["seconds"] = result.seconds;
   object["model_seconds"] = result.model_seconds;
-  if (!result.chosen && result.task == Task::kClassify)
-    object["images_per_second"] = static_cast<double>(result.items) / result.seconds;
+  object["items_per_second"] = static_cast<double>(result.items) / result.seconds;
   object["batch"] = result.batch;
   object["skipped"] = result.skipped;
   if (!result.metrics.empty()) object["metrics"] = Json::array();
@@ -96,7 +95,7 @@ std::string difference_text(const PairedDifference& paired, const std::string& u
 
 Json json_of(const PairedTest& test) {
   const Interval interval = difference_interval(test);
-  return {{"images", test.images},
+  return {{"items", test.items},
           {"only_this_right", test.only_first},
           {"only_that_right", test.only_second},
           {"prediction_changed", test.changed},
@@ -106,23 +105,23 @@ Json json_of(const PairedTest& test) {
 }
 
 Json agreement_json(const PairedTest& test) {
-  const std::int64_t equal = test.images - test.changed;
-  const Interval interval = wilson_interval(equal, test.images);
-  return {{"images", test.images},
+  const std::int64_t equal = test.items - test.changed;
+  const Interval interval = wilson_interval(equal, test.items);
+  return {{"items", test.items},
           {"equal", equal},
-          {"share", static_cast<double>(equal) / static_cast<double>(test.images)},
+          {"share", static_cast<double>(equal) / static_cast<double>(test.items)},
           {"share_low", interval.low},
           {"share_high", interval.high}};
 }
 
 std::string agreement_text(const PairedTest& test) {
-  return concat("the same top-1 as in float ", accuracy_text(test.images - test.changed, test.images));
+  return concat("the same top-1 as in float ", accuracy_text(test.items - test.changed, test.items));
 }
 
-std::string accuracy_text(std::int64_t correct, std::int64_t images) {
-  const Interval interval = wilson_interval(correct, images);
+std::string accuracy_text(std::int64_t correct, std::int64_t items) {
+  const Interval interval = wilson_interval(correct, items);
   const auto percent = [](double fraction) { return decimals(100 * fraction, 2); };
-  return concat(percent(static_cast<double>(correct) / static_cast<double>(images)), " %  (", correct, " of ", images,
+  return concat(percent(static_cast<double>(correct) / static_cast<double>(items)), " %  (", correct, " of ", items,
                 "; 95 % interval ", percent(interval.low), " to ", percent(interval.high), ")");
 }
 

@@ -22,7 +22,7 @@ std::string metric_text(const MetricResult& metric);
 std::string difference_text(const PairedDifference& paired, const std::string& unit);
 
 // "91.73 %  (9173 of 10000; 95 % interval 91.17 to 92.26)"
-std::string accuracy_text(std::int64_t correct, std::int64_t images);
+std::string accuracy_text(std::int64_t correct, std::int64_t items);
 // "right in this run alone 3, in that run alone 5, other class predicted 12 (McNemar's exact test: p = 0.7266)"
 std::string paired_text(const PairedTest& test);
 

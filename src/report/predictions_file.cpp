@@ -1,5 +1,4 @@
-// The predictions and the measurements file: a first line that names the format, then one line per image, or per item
-// and metric; fields between tabs.
+// The predictions file: a first line that names the format, then one line per item and metric; fields between tabs.
 #include "quench/predictions_file.h"
 
 #include <algorithm>
@@ -12,16 +11,18 @@
 
 #include "core/atomic_file.h"
 #include "core/joined.h"
+#include "measure/metrics/top_k.h"
 #include "quench/error.h"
 
 namespace quench {
 namespace {
 
-constexpr const char* kFirstLine = "# quench predictions 1";
-constexpr const char* kColumns = "# index\tname\tlabel\tprediction\tsecond\tlogit\tsecond_logit";
-constexpr std::size_t kFields = 7;
-constexpr const char* kMeasurementsFirstLine = "# quench measurements 1";
-constexpr std::size_t kMeasurementFields = 4;
+constexpr const char* kFirstLine = "# quench predictions 2";
+constexpr const char* kColumns = "# index\tname\tmetric\tstatistic";
+constexpr std::size_t kFields = 4, kLongestFirstLine = 64;
+constexpr const char* kPredicting = "top1";  // the metric whose statistics say what was predicted
+// Of labelled items apart from others.
+constexpr const char* kOlderFormats[] = {"# quench predictions 1", "# quench measurements 1"};
 
 // A name may hold anything that a file name may.
 std::string escaped(const std::string& name) {
@@ -77,18 +78,6 @@ std::vector<std::string_view> split(std::string_view line) {
   }
 }
 
-Prediction parse_line(std::string_view line) {
-  const std::vector<std::string_view> fields = split(line);
-  QUENCH_CHECK(fields.size() == kFields, "expected ", kFields, " fields between tabs, found ", fields.size());
-  Prediction prediction;
-  prediction.index = parse<std::int64_t>(fields[0]);
-  prediction.name = unescaped(fields[1]);
-  prediction.label = parse<std::int64_t>(fields[2]);
-  prediction.first = parse<std::int64_t>(fields[3]);
-  prediction.second = parse<std::int64_t>(fields[4]);
-  prediction.first_logit = parse<double>(fields[5]);
-  prediction.second_logit = parse<double>(fields[6]);
-  return prediction;
 }
 
 ItemStatistic parse_statistic(std::string_view text) {
@@ -102,10 +91,9 @@ ItemStatistic parse_statistic(std::string_view text) {
 }
 
 // All metrics of an item stand together.
-void add_measurement(std::string_view line, EvalResult& result) {
+void add_line(std::string_view line, EvalResult& result) {
   const std::vector<std::string_view> fields = split(line);
-  QUENCH_CHECK(fields.size() == kMeasurementFields, "expected ", kMeasurementFields, " fields between tabs, found ",
-               fields.size());
+  QUENCH_CHECK(fields.size() == kFields, "expected ", kFields, " fields between tabs, found ", fields.size());
   const auto index = parse<std::int64_t>(fields[0]);
   if (result.indices.empty() || result.indices.back() != index) {
     result.indices.push_back(index);
@@ -124,72 +112,73 @@ void add_measurement(std::string_view line, EvalResult& result) {
                "' lacks an item, or has one twice");
 }
 
+// What the lines of top1 say; those of data without labels are nothing else.
+void take_predictions(EvalResult& result) {
+  for (auto metric = result.metrics.begin(); metric != result.metrics.end(); ++metric) {
+    if (metric->name != kPredicting) continue;
+    for (std::size_t i = 0; i < metric->items.size(); ++i)
+      result.predictions.push_back(prediction_of(result.indices[i], result.names[i], metric->items[i]));
+    const bool labelled = std::any_of(result.predictions.begin(), result.predictions.end(),
+                                      [](const Prediction& one) { return one.label >= 0; });
+    if (!labelled) result.metrics.erase(metric);
+    return;
+  }
+}
+
+// Of any file: no more than a first line of ours can have.
 std::string first_line_of(const std::string& path) {
   std::ifstream in(path);
   QUENCH_CHECK(in, "cannot read '", path, "': ", std::strerror(errno));
-  std::string line(std::strlen(kMeasurementsFirstLine) + 1, '\0');
+  std::string line(kLongestFirstLine, '\0');
   in.read(line.data(), static_cast<std::streamsize>(line.size()));
   line.resize(static_cast<std::size_t>(in.gcount()));
   return line.substr(0, line.find('\n'));
 }
 
-}  // namespace
-
-ResultsFile kind_of_results(const std::string& path) {
-  const std::string line = first_line_of(path);
-  if (line == kFirstLine) return ResultsFile::kPredictions;
-  return line == kMeasurementsFirstLine ? ResultsFile::kMeasurements : ResultsFile::kNeither;
+bool is_older(const std::string& first_line) {
+  return std::find(std::begin(kOlderFormats), std::end(kOlderFormats), first_line) != std::end(kOlderFormats);
 }
 
-void write_measurements(const std::string& path, const EvalResult& result) {
-  std::string text = concat(kMeasurementsFirstLine, "\n# index\tname\tmetric\tstatistic\n");
-  for (std::size_t i = 0; i < result.indices.size(); ++i)
-    for (const MetricResult& metric : result.metrics)
-      text += concat(result.indices[i], "\t", escaped(result.names[i]), "\t", metric.name, "\t",
-                     joined(metric.items[i], " ", number_text), "\n");
+}  // namespace
+
+bool is_predictions_file(const std::string& path) {
+  const std::string line = first_line_of(path);
+  return line == kFirstLine || is_older(line);
+}
+
+void write_predictions(const std::string& path, const EvalResult& result) {
+  std::string text = concat(kFirstLine, "\n", kColumns, "\n");
+  const auto add = [&](std::size_t i, const std::string& metric, const ItemStatistic& statistic) {
+    text += concat(result.indices[i], "\t", escaped(result.names[i]), "\t", metric, "\t",
+                   joined(statistic, " ", number_text), "\n");
+  };
+  for (std::size_t i = 0; i < result.indices.size(); ++i) {
+    for (const MetricResult& metric : result.metrics) add(i, metric.name, metric.items[i]);
+    if (result.metrics.empty()) add(i, kPredicting, statistic_of(result.predictions[i]));
+  }
   write_file_atomically(path, text);
 }
 
-EvalResult read_measurements(const std::string& path) {
-  QUENCH_CHECK(kind_of_results(path) == ResultsFile::kMeasurements, "'", path,
-               "' is not a measurements file: its first line must be '", kMeasurementsFirstLine, "'");
+EvalResult read_predictions(const std::string& path) {
+  const std::string first = first_line_of(path);
+  QUENCH_CHECK(!is_older(first), "'", path, "' is of an older format (", first.substr(2), "; this is ",
+               std::string(kFirstLine).substr(2), "): write it again with quench eval --predictions");
+  QUENCH_CHECK(first == kFirstLine, "'", path, "' is not a predictions file: its first line must be '", kFirstLine,
+               "'");
   std::ifstream in(path);
   EvalResult result;
   result.chosen = true;
   std::string line;
   for (std::int64_t number = 1; std::getline(in, line); ++number) {
     if (line.empty() || line[0] == '#') continue;
-    with_context([&] { return concat("in line ", number, " of ", path); }, [&] { add_measurement(line, result); });
+    with_context([&] { return concat("in line ", number, " of ", path); }, [&] { add_line(line, result); });
   }
   for (const MetricResult& metric : result.metrics)
     QUENCH_CHECK(static_cast<std::int64_t>(metric.items.size()) == result.items, "'", path,
                  "' is cut short: the metric '", metric.name, "' has ", metric.items.size(), " of ", result.items,
                  " items");
+  with_context([&] { return concat("in ", path); }, [&] { take_predictions(result); });
   return result;
-}
-
-void write_predictions(const std::string& path, const std::vector<Prediction>& predictions) {
-  std::string text = concat(kFirstLine, "\n", kColumns, "\n");
-  for (const Prediction& p : predictions) {
-    text += concat(p.index, "\t", escaped(p.name), "\t", p.label, "\t", p.first, "\t", p.second, "\t",
-                   number_text(p.first_logit), "\t", number_text(p.second_logit), "\n");
-  }
-  write_file_atomically(path, text);
-}
-
-std::vector<Prediction> read_predictions(const std::string& path) {
-  std::ifstream in(path);
-  QUENCH_CHECK(in, "cannot read the predictions '", path, "': ", std::strerror(errno));
-  std::string line;
-  std::getline(in, line);
-  QUENCH_CHECK(line == kFirstLine, "'", path, "' is not a predictions file: its first line must be '", kFirstLine, "'");
-  std::vector<Prediction> predictions;
-  for (std::int64_t number = 2; std::getline(in, line); ++number) {
-    if (line.empty() || line[0] == '#') continue;
-    with_context([&] { return concat("in line ", number, " of ", path); },
-                 [&] { predictions.push_back(parse_line(line)); });
-  }
-  return predictions;
 }
 
 }  // namespace quench

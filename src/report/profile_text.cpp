@@ -61,7 +61,7 @@ Json json_of(const ProfileRecord& record) {
                       {"parts", json_of(layer.parts)},
                       {"standalone", json_of(layer.standalone)},
                       {"cumulative", json_of(layer.cumulative)}});
-  return {{"images", record.images}, {"layers", layers}};
+  return {{"items", record.items}, {"layers", layers}};
 }
 
 std::string profile_table(const ProfileRecord& record, std::size_t rows) {

@@ -26,7 +26,7 @@ std::string heading(const std::string& title) {
   return concat("\n", title, "\n", std::string(title.size(), '-'), "\n");
 }
 
-// The difference of two accuracies on the same images, with the 95 % interval of a paired difference.
+// The difference of two accuracies on the same items, with the 95 % interval of a paired difference.
 std::string drop_text(const EvalResult& before, const EvalResult& after) {
   const PairedTest test = compare_predictions(after.predictions, before.predictions);
   const Interval gain = difference_interval(test);
@@ -58,7 +58,8 @@ std::string chosen_part(const QuantizeRecord& record) {
                    metric_text(after.metric(name)), "\n");
     if (record.integer_eval)
       text += concat("integer     ", name, " ", metric_text(record.integer_eval->metric(name)), "\n");
-    text += concat("change      ", difference_text(compare_results(after, before, name), metric.unit), "\n");
+    for (const MetricChange& change : record.changes)
+      if (change.metric == name) text += concat("change      ", difference_text(change.difference, metric.unit), "\n");
   }
   return text;
 }
@@ -166,7 +167,7 @@ std::string summary_text(const QuantizeRecord& record) {
   std::string text = concat("model       ", record.model, "\n");
   if (record.plan) text += plan_summary(*record.plan);
   if (record.calibration)
-    text += concat("calibrated  on ", counted(record.calibration->images, record.item), " in ",
+    text += concat("calibrated  on ", counted(record.calibration->items, record.item), " in ",
                    decimals(record.calibration->seconds, 2), " s\n");
   if (record.equalized)
     text +=
@@ -175,7 +176,7 @@ std::string summary_text(const QuantizeRecord& record) {
   if (record.smoothed) text += smoothed_text(*record.smoothed);
   if (record.corrected)
     text += concat("corrected   the biases of ", counted(count_of(record.corrected->layers), "layer"), " on ",
-                   counted(record.corrected->images, record.item), "\n");
+                   counted(record.corrected->items, record.item), "\n");
   if (record.reconstructed) text += reconstruction_summary(*record.reconstructed, record.item);
   if (record.trained) text += training_summary(*record.trained);
   if (record.agreement) text += concat("agreement   ", agreement_text(*record.agreement), "\n");
@@ -190,7 +191,7 @@ std::string report_text(const QuantizeRecord& record) {
   text += summary_text(record);
   if (record.profile)
     text += heading("Damage by layer") + profile_table(*record.profile, kLayersShown) +
-            concat("on ", counted(record.profile->images, record.item),
+            concat("on ", counted(record.profile->items, record.item),
                    "; SQNR in dB; alone: only this layer is quantized; so far: ",
                    "all up to it; loses most: by its weight, its input or its output\n");
   if (record.equalized) text += heading("Equalized pairs of layers") + equalized_part(*record.equalized);

@@ -26,7 +26,7 @@ Json json_of(const CalibrationRecord& record) {
                           {"observer", one.observer},
                           {"scale", one.params.scale},
                           {"zero_point", one.params.zero_point}});
-  return {{"images", record.images},
+  return {{"items", record.items},
           {"batches", record.batches},
           {"batch", record.batch},
           {"seconds", record.seconds},
@@ -71,7 +71,7 @@ Json json_of(const BiasCorrectionRecord& record) {
   Json layers = Json::array();
   for (const CorrectedLayer& layer : record.layers)
     layers.push_back({{"layer", layer.layer}, {"largest", layer.largest}, {"mean_shift", layer.mean_shift}});
-  return {{"images", record.images}, {"seconds", record.seconds}, {"layers", layers}, {"skipped", record.skipped}};
+  return {{"items", record.items}, {"seconds", record.seconds}, {"layers", layers}, {"skipped", record.skipped}};
 }
 
 Json json_of(const AgreementRecord& record) {
@@ -120,10 +120,10 @@ Json json_of(const QuantizeRecord& record) {
   if (record.integer_eval) object["integer"] = json_of(*record.integer_eval);
   if (record.float_eval && record.quantized_eval && record.float_eval->chosen) {
     object["changes"] = Json::array();
-    for (const MetricResult& metric : record.float_eval->metrics) {
-      Json change = {{"name", metric.name}};
-      change.update(json_of(compare_results(*record.quantized_eval, *record.float_eval, metric.name)));
-      object["changes"].push_back(std::move(change));
+    for (const MetricChange& change : record.changes) {
+      Json one = {{"name", change.metric}};
+      one.update(json_of(change.difference));
+      object["changes"].push_back(std::move(one));
     }
   } else if (record.float_eval && record.quantized_eval && !record.float_eval->predictions.empty()) {
     const PairedTest test = compare_predictions(record.quantized_eval->predictions, record.float_eval->predictions);

@@ -40,7 +40,7 @@ std::string units_table(const ReconstructionRecord& record) {
 std::string reconstruction_summary(const ReconstructionRecord& record, const std::string& item) {
   std::string text =
       concat("learned     ", record.method, ": ", counted(static_cast<std::int64_t>(record.units.size()), "unit"),
-             " on ", counted(record.images, item), " in ", decimals(record.seconds, 1), " s; caches took ",
+             " on ", counted(record.items, item), " in ", decimals(record.seconds, 1), " s; caches took ",
              size_text(record.memory_bytes));
   if (record.spilled_bytes > 0) text += concat(" and ", size_text(record.spilled_bytes), " in files");
   return text + "\n";
@@ -63,7 +63,7 @@ Json json_of(const ReconstructionRecord& record) {
     std::visit([&, &key = name](const auto& one) { options[key] = one; }, value);
   return {{"method", record.method},
           {"options", options},
-          {"images", record.images},
+          {"items", record.items},
           {"seconds", record.seconds},
           {"cache_seconds", record.cache_seconds},
           {"memory_bytes", record.memory_bytes},

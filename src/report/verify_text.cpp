@@ -15,7 +15,7 @@ namespace {
 
 PairedTest paired_of(const VerifyResult& result) {
   PairedTest test;
-  test.images = result.items;
+  test.items = result.items;
   test.only_first = result.only_simulated;
   test.only_second = result.only_deployed;
   test.p_value = mcnemar_p_value(test.only_first, test.only_second);

@@ -29,7 +29,7 @@ CalibrationRecord calibrated(const std::string& platform, const at::Tensor& item
 class AnyCut : public testing::TestWithParam<std::string> {
  protected:
   static void expect_same(const CalibrationRecord& found, const CalibrationRecord& wanted, const std::string& what) {
-    EXPECT_EQ(found.images, wanted.images);
+    EXPECT_EQ(found.items, wanted.items);
     ASSERT_EQ(found.quantizers.size(), wanted.quantizers.size());
     for (std::size_t i = 0; i < wanted.quantizers.size(); ++i)
       EXPECT_EQ(found.quantizers[i].params, wanted.quantizers[i].params)
@@ -51,7 +51,7 @@ TEST_P(AnyCut, AFixedBatchMakesNoOther) {
   const CalibrationRecord wanted = calibrated(GetParam(), varied_images(), 32);
   for (const std::int64_t batch : {1, 8}) {
     const CalibrationRecord found = calibrated(GetParam(), varied_images(), batch, true);
-    EXPECT_EQ(found.images, 37);
+    EXPECT_EQ(found.items, 37);
     ASSERT_EQ(found.quantizers.size(), wanted.quantizers.size());
     for (std::size_t i = 0; i < wanted.quantizers.size(); ++i) {
       const QParams &one = found.quantizers[i].params, &other = wanted.quantizers[i].params;

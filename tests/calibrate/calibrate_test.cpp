@@ -39,7 +39,7 @@ class CalibrateWith : public testing::TestWithParam<std::string> {};
 TEST_P(CalibrateWith, FindsWhatObservingEachTensorByHandFinds) {
   QuantizedModel model = quantized_model(GetParam());
   const CalibrationRecord record = calibrate(model, TensorData(images()), batches_of(4));
-  EXPECT_EQ(record.images, 10);
+  EXPECT_EQ(record.items, 10);
   const bool by_batch = GetParam().starts_with("ema_");
   EXPECT_EQ(record.batches, by_batch ? 3 : 1);
   EXPECT_EQ(record.batch, by_batch ? 4 : 16);
@@ -74,7 +74,7 @@ TEST(Calibrate, CopiesThatFillUpAFixedBatchDoNotCount) {
     run_passes(fixed.graph, {"infer_shapes"});
     const CalibrationRecord wanted = calibrate(open, TensorData(images()), batches_of(4));
     const CalibrationRecord found = calibrate(fixed, TensorData(images()));
-    EXPECT_EQ(found.images, 10);
+    EXPECT_EQ(found.items, 10);
     for (std::size_t i = 0; i < wanted.quantizers.size(); ++i)
       EXPECT_EQ(found.quantizers[i].params, wanted.quantizers[i].params)
           << observer << " of " << found.quantizers[i].value;
@@ -97,7 +97,7 @@ TEST(Calibrate, WeightsNeedNoData) {
   QuantPlan plan;
   plan.entries = {plan_entry("w1", "int8 symmetric channel:0")};
   QuantizedModel model = insert_quantizers(small_graph(), plan);
-  EXPECT_EQ(calibrate(model, TensorData(images())).images, 0);
+  EXPECT_EQ(calibrate(model, TensorData(images())).items, 0);
   EXPECT_EQ(params_of(model, "w1"), by_hand(model, "w1", 32));
 }
 
@@ -113,7 +113,7 @@ TEST(Calibrate, AQuantizerThatCameWithItsScaleKeepsIt) {
 TEST(Calibrate, OneImageSuffices) {
   QuantizedModel model = quantized_model("mse");
   const CalibrationRecord record = calibrate(model, TensorData(images().narrow(0, 0, 1)));
-  EXPECT_EQ(record.images, 1);
+  EXPECT_EQ(record.items, 1);
   verify(model, ModelStage::kCalibrated);
 }
 
@@ -136,7 +136,7 @@ TEST(Calibrate, TakesAsManyBatchesAsAsked) {
   QuantizedModel model = quantized_model(), of_part = quantized_model();
   CalibrationOptions options = batches_of(4);
   options.batches = 2;
-  EXPECT_EQ(calibrate(model, TensorData(images()), options).images, 8);
+  EXPECT_EQ(calibrate(model, TensorData(images()), options).items, 8);
   calibrate(of_part, TensorData(images().narrow(0, 0, 8)), batches_of(4));
   EXPECT_EQ(to_text(model.graph), to_text(of_part.graph));
 }
@@ -147,7 +147,7 @@ TEST(Calibrate, SkipsBrokenItemsWhereAllowed) {
   CalibrationOptions options;
   options.skip_broken = true;
   const CalibrationRecord record = calibrate(model, TensorData(images(), 3), options);
-  EXPECT_EQ(record.images, 9);
+  EXPECT_EQ(record.items, 9);
   ASSERT_EQ(record.skipped.size(), 1U);
   EXPECT_NE(record.skipped[0].find("broken"), std::string::npos) << record.skipped[0];
 }

@@ -23,7 +23,7 @@ QuantizedModel model_with(const std::string& observer) {
 }
 
 void expect_same(const CalibrationRecord& found, const CalibrationRecord& wanted, const std::string& what) {
-  EXPECT_EQ(found.images, wanted.images) << what;
+  EXPECT_EQ(found.items, wanted.items) << what;
   EXPECT_EQ(found.batches, wanted.batches) << what;
   EXPECT_EQ(found.skipped.size(), wanted.skipped.size()) << what;
   ASSERT_EQ(found.quantizers.size(), wanted.quantizers.size()) << what;

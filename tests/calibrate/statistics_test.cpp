@@ -37,7 +37,7 @@ bool reuses(const std::string& first, const std::string& second) {
   plain.batch = 4;
   const CalibrationRecord anew = calibrate(own, TensorData(images()), plain);
   EXPECT_EQ(to_text(after.graph), to_text(own.graph)) << first << " then " << second;
-  EXPECT_EQ(record.images, 10);
+  EXPECT_EQ(record.items, 10);
   EXPECT_EQ(record.batches, anew.batches);
   EXPECT_EQ(record.notes, anew.notes);
   return record.reused;

@@ -41,7 +41,7 @@ TEST(Distributed, TwoQuantizeAsOneDoes) {
   const auto record = [&](const char* name) {
     return nlohmann::json::parse(read_text(folder.path(std::string(name) + "/record.json")));
   };
-  EXPECT_EQ(record("together").at("calibration").at("images"), 40);
+  EXPECT_EQ(record("together").at("calibration").at("items"), 40);
   for (const char* part : {"float", "quantized"})
     EXPECT_EQ(record("together").at(part).at("correct"), record("alone").at(part).at("correct"));
 }
@@ -57,7 +57,7 @@ TEST(Distributed, ThreeEvaluateAsOneDoes) {
   StartedTogether three(3, command(arguments, {folder.path("together.json")}), true);
   expect_silent_success(three, 3);
   EXPECT_EQ(nlohmann::json::parse(three.output(0)).at("correct"), one.json().at("correct"));
-  EXPECT_EQ(nlohmann::json::parse(three.output(0)).at("images"), 150);
+  EXPECT_EQ(nlohmann::json::parse(three.output(0)).at("items"), 150);
   EXPECT_EQ(read_text(folder.path("together.json")), read_text(folder.path("alone.json")));
 }
 

@@ -37,12 +37,13 @@ TEST(Eval, PrintsAccuracyWithItsInterval) {
 TEST(Eval, PrintsOneJsonObject) {
   const Files files;
   const nlohmann::json json = files.eval({"--json"}).json();
-  EXPECT_EQ(json.at("images"), 7);
+  EXPECT_EQ(json.at("items"), 7);
   EXPECT_EQ(json.at("correct"), 6);
   EXPECT_EQ(json.at("correct5"), 6);
   EXPECT_NEAR(json.at("top1").get<double>(), 6.0 / 7, 1e-12);
   EXPECT_NEAR(json.at("top5").get<double>(), 6.0 / 7, 1e-12);
   EXPECT_GT(json.at("seconds").get<double>(), 0.0);
+  EXPECT_NEAR(json.at("items_per_second").get<double>(), 7 / json.at("seconds").get<double>(), 1e-6);
 }
 
 TEST(Eval, GivesTheSameWithoutTheInferencePassesAndAtAnyBatch) {
@@ -59,7 +60,7 @@ TEST(Eval, TakesTheBatchThatAModelFixes) {
   const Files files({0, 1, 2, 3, 9, 5, 6}, 4);
   const nlohmann::json json = files.eval({"--json"}).json();
   EXPECT_EQ(json.at("batch"), 4);
-  EXPECT_EQ(json.at("images"), 7);
+  EXPECT_EQ(json.at("items"), 7);
   EXPECT_EQ(json.at("correct"), 6);
   const Outcome refused = files.eval({"--batch", "2"});
   EXPECT_EQ(refused.code, 1);
@@ -68,9 +69,9 @@ TEST(Eval, TakesTheBatchThatAModelFixes) {
 
 TEST(Eval, TakesALimit) {
   const Files files;
-  EXPECT_EQ(files.eval({"--limit", "3", "--json"}).json().at("images"), 3);
+  EXPECT_EQ(files.eval({"--limit", "3", "--json"}).json().at("items"), 3);
   const std::string spec = cifar_spec(files.path("data.bin")) + "&limit=2";
-  EXPECT_EQ(quench_run({"eval", files.path("m.onnx"), "--data", spec, "--json"}).json().at("images"), 2);
+  EXPECT_EQ(quench_run({"eval", files.path("m.onnx"), "--data", spec, "--json"}).json().at("items"), 2);
   const Outcome both = quench_run({"eval", files.path("m.onnx"), "--data", spec, "--limit", "3"});
   EXPECT_EQ(both.code, 1);
   EXPECT_NE(both.err.find("limit= in the data and --limit cannot be given together"), std::string::npos);
@@ -79,7 +80,7 @@ TEST(Eval, TakesALimit) {
 TEST(Eval, KeepsPredictionsAndComparesWithThem) {
   const Files files;
   ASSERT_EQ(files.eval({"--predictions", files.path("before.tsv")}).code, 0);
-  const std::vector<Prediction> predictions = read_predictions(files.path("before.tsv"));
+  const std::vector<Prediction> predictions = read_predictions(files.path("before.tsv")).predictions;
   ASSERT_EQ(predictions.size(), 7U);
   EXPECT_EQ(predictions[4].label, 4);
   EXPECT_EQ(predictions[4].first, 9);

@@ -38,7 +38,7 @@ TEST(SeveralInputs, EveryCommandTakesThem) {
   EXPECT_EQ(read_npz(three.folder.path("y.npz")).at("logits").tensor().size(0), 21);
   const Outcome eval = quench_run({"eval", three.model, "--data", three.data, "--batch", "8", "--json"});
   ASSERT_EQ(eval.code, 0) << eval.err;
-  EXPECT_EQ(eval.json().at("images"), 21);
+  EXPECT_EQ(eval.json().at("items"), 21);
   const Outcome dry =
       quench_run({"quantize", three.model, "--platform", "onnxruntime", "--calib", three.data, "--dry-run"});
   EXPECT_EQ(dry.code, 0) << dry.err;
@@ -107,10 +107,10 @@ TEST(WithoutLabels, AgreementWithFloatIsReported) {
   ASSERT_EQ(quantized.code, 0) << quantized.err;
   EXPECT_NE(quantized.out.find("agreement   the same top-1 as in float"), std::string::npos) << quantized.out;
   const nlohmann::json record = nlohmann::json::parse(read_text(three.folder.path("out/record.json")));
-  EXPECT_EQ(record.at("agreement").at("images"), 21);
+  EXPECT_EQ(record.at("agreement").at("items"), 21);
   const Outcome eval = quench_run({"eval", three.out, "--data", three.data, "--json"});
   ASSERT_EQ(eval.code, 0) << eval.err;
-  EXPECT_EQ(eval.json().at("agreement").at("images"), 21);
+  EXPECT_EQ(eval.json().at("agreement").at("items"), 21);
   EXPECT_GE(eval.json().at("agreement").at("equal").get<int>(), 19);
   expect_refused(quench_run({"eval", three.model, "--data", three.data}), "the data has no labels");
   EXPECT_EQ(quench_run({"eval", three.model, "--data", three.data, "--predictions", three.folder.path("p.tsv")}).code,

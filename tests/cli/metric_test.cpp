@@ -84,14 +84,42 @@ TEST(EvalMetric, ComparesWithAnEarlierRunOrAnotherModel) {
             std::string::npos);
   const Outcome model = files.eval("m.onnx", {"--metric", "top5", "--against", files.path("m.onnx"), "--json"});
   EXPECT_EQ(model.json().at("against").at("metrics").at(0).at("difference"), 0.0);
-  // Predictions are not measurements.
-  ASSERT_EQ(files.eval("m.onnx", {"--predictions", files.path("plain.tsv")}).code, 0);
-  EXPECT_NE(files.eval("m.onnx", {"--metric", "top1", "--against", files.path("plain.tsv")})
-                .err.find("holds predictions, but metrics were asked for: make it again with the same --metric"),
-            std::string::npos);
-  EXPECT_NE(files.eval("m.onnx", {"--metric", "top5", "--against", files.path("before.tsv")})
-                .err.find("the metric 'top5' was not measured; measured: top1"),
-            std::string::npos);
+}
+
+// Files of runs with and without --metric are alike: what both runs have is compared.
+TEST(EvalMetric, SaysWhatOneOfTwoRunsLacks) {
+  const Files files;
+  const std::string top1 = files.path("top1.tsv"), plain = files.path("plain.tsv");
+  ASSERT_EQ(files.eval("m.onnx", {"--metric", "top1", "--predictions", top1}).code, 0);
+  ASSERT_EQ(files.eval("m.onnx", {"--predictions", plain}).code, 0);
+  const Outcome both = files.eval("m.onnx", {"--against", top1});
+  ASSERT_EQ(both.code, 0) << both.err;
+  EXPECT_NE(both.out.find("other class predicted 0"), std::string::npos) << both.out;
+  EXPECT_NE(both.out.find("  top1  0.00 points"), std::string::npos) << both.out;
+  EXPECT_NE(both.out.find("  not compared: " + top1 + " lacks top5\n"), std::string::npos) << both.out;
+  const nlohmann::json against = files.eval("m.onnx", {"--against", top1, "--json"}).json().at("against");
+  EXPECT_EQ(against.at("only_this"), nlohmann::json({"top5"}));
+  EXPECT_EQ(against.at("metrics").size(), 1U);
+  EXPECT_EQ(against.at("items"), 7);
+  const Outcome fewer = files.eval("m.onnx", {"--metric", "top1", "--against", plain});
+  ASSERT_EQ(fewer.code, 0) << fewer.err;
+  EXPECT_NE(fewer.out.find("  not compared: this run lacks top5\n"), std::string::npos) << fewer.out;
+  const Outcome nothing = files.eval("m.onnx", {"--metric", "topk:k=3", "--against", top1});
+  EXPECT_EQ(nothing.code, 1);
+  EXPECT_NE(nothing.err.find("there is nothing to compare: this run has topk:k=3, '" + top1 + "' has top1"),
+            std::string::npos)
+      << nothing.err;
+}
+
+TEST(EvalMetric, RefusesAFileOfAnOlderFormatBeforeTheWork) {
+  const Files files;
+  std::ofstream(files.path("old.tsv")) << "# quench predictions 1\n0\t0\t0\t0\t1\t2\t1\n";
+  const Outcome outcome = files.eval("m.onnx", {"--against", files.path("old.tsv")});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("is of an older format (quench predictions 1; this is quench predictions 2): write it "
+                             "again with quench eval --predictions"),
+            std::string::npos)
+      << outcome.err;
 }
 
 TEST(EvalMetric, SaysWhatIsWrong) {

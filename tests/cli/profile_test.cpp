@@ -20,7 +20,7 @@ TEST(Profile, RanksLayersByDamage) {
   const Outcome outcome = quench_run({"profile", quantized.model(), "--data", demo_data(0, 8), "--json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const nlohmann::json json = outcome.json();
-  EXPECT_EQ(json.at("images"), 8);
+  EXPECT_EQ(json.at("items"), 8);
   ASSERT_GE(json.at("layers").size(), 3U);
   double last = -1e9;
   for (const auto& layer : json.at("layers")) {

@@ -30,6 +30,23 @@ TEST(QuantizeData, OfZerosIsWarnedOf) {
   EXPECT_SAYS(outcome.err, "WARNING: " + warning);
   EXPECT_EQ(outcome.out.find("WARNING"), std::string::npos) << outcome.out;  // once, on one stream
   EXPECT_SAYS(read_text(folder.path("out/report.txt")), "WARNING     " + warning);
+  // Before the work: also where it ends in an error, and once.
+  const Outcome early = quantized_on(folder, "npz:" + folder.path("zeros.npz"), {"--force", "--time"});
+  ASSERT_EQ(early.code, 0) << early.err;
+  EXPECT_LT(early.err.find("WARNING: " + warning), early.err.find("fuse: ")) << early.err;
+  EXPECT_EQ(early.err.find("WARNING: " + warning), early.err.rfind("WARNING: " + warning)) << early.err;
+}
+
+// A label that the model does not have is found in the list of labels, before anything is calibrated.
+TEST(QuantizeData, RefusesLabelsBeyondTheClassesBeforeTheWork) {
+  const TemporaryFolder folder;
+  const std::string input = import_model(demo_model()).inputs()[0]->name();
+  write_npz(folder.path("x.npz"),
+            {{input, RtValue(at::rand({3, 1, 28, 28}))}, {"y", at::tensor({0, 10, 9}, at::kLong)}});
+  const std::string data = "npz:" + folder.path("x.npz");
+  const Outcome outcome = quantized_on(folder, data, {"--eval", data, "--time"});
+  expect_refused(outcome, "item '1' has label 10, but the model has 10 classes");
+  EXPECT_EQ(outcome.err.find("calibrate: "), std::string::npos) << outcome.err;
 }
 
 // Two class folders, one with a broken picture, for a model of ten classes.

@@ -56,10 +56,10 @@ TEST(Quantize, WritesModelPlanRecordAndReport) {
   EXPECT_FALSE(inside.contains("stages"));   // nothing that differs from run to run
 
   const nlohmann::json record = job.record();
-  EXPECT_EQ(record.at("calibration").at("images"), 16);
+  EXPECT_EQ(record.at("calibration").at("items"), 16);
   EXPECT_EQ(record.at("calibration").at("quantizers").size(), plan.entries.size());
-  EXPECT_EQ(record.at("quantized").at("images"), 100);
-  EXPECT_EQ(record.at("paired").at("images"), 100);
+  EXPECT_EQ(record.at("quantized").at("items"), 100);
+  EXPECT_EQ(record.at("paired").at("items"), 100);
   EXPECT_FALSE(record.at("profile").at("layers").empty());
   for (const auto& stage : record.at("stages")) EXPECT_GT(stage.at("peak_bytes").get<std::int64_t>(), 0) << stage;
 
@@ -82,7 +82,7 @@ TEST(Quantize, EvalOfTheFileGivesWhatTheRunSaid) {
   ASSERT_EQ(job.calibrated({"--eval", demo_data(200, 100)}).code, 0);
   const nlohmann::json again = quench_run({"test", job.model(), "--data", demo_data(200, 100), "--json"}).json();
   EXPECT_EQ(again.at("correct"), job.record().at("quantized").at("correct"));
-  EXPECT_EQ(again.at("images"), 100);
+  EXPECT_EQ(again.at("items"), 100);
 }
 
 TEST(Quantize, ASavedModelReloadedGivesTheSameBits) {
@@ -167,8 +167,8 @@ TEST(Quantize, OneImageIsEnough) {
   const Outcome outcome =
       quench_run({"ptq", demo_model(), "--platform", "tensorrt", "--calib", demo_data(0, 1), "-o", job.path("")});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_EQ(job.record().at("calibration").at("images"), 1);
-  EXPECT_EQ(job.record().at("profile").at("images"), 1);
+  EXPECT_EQ(job.record().at("calibration").at("items"), 1);
+  EXPECT_EQ(job.record().at("profile").at("items"), 1);
 }
 
 TEST(Quantize, TakesAConfigAndLaysOptionsOverIt) {

@@ -59,6 +59,25 @@ TEST(TrainCommand, TrainsDeploysAndSaysWhatItDid) {
   for (const char* file : {"checkpoint.safetensors", "best.safetensors", "steps.csv", "log.jsonl"})
     EXPECT_TRUE(std::filesystem::exists(folder.path(std::string("out/training/") + file))) << file;
   EXPECT_TRUE(std::filesystem::exists(folder.path("out/deploy/fashion_cnn_qdq.onnx")));
+  // The logs go from the measurement before the first step to the last step.
+  const std::string log = read_text(folder.path("out/training/log.jsonl"));
+  const nlohmann::json start = nlohmann::json::parse(log.substr(0, log.find('\n')));
+  EXPECT_EQ(start.at("step"), 0);
+  EXPECT_EQ(start.at("validation"), record.at("training").at("validation_at_start"));
+  EXPECT_NE(read_text(folder.path("out/training/steps.csv")).find("\n30,3,"), std::string::npos);
+}
+
+// Another job's checkpoint is refused before calibration; the same job's is not, though calibration adds to the plan.
+TEST(TrainCommand, LooksAtTheCheckpointBeforeItCalibrates) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(quench_run(job(folder.path("out"), {})).code, 0);
+  const Outcome other = quench_run(job(folder.path("out"), {"--resume", "--time", "--set", "train.optimizer.lr=0.5"}));
+  EXPECT_EQ(other.code, 1);
+  EXPECT_NE(other.err.find("belongs to another training job"), std::string::npos) << other.err;
+  EXPECT_NE(other.err.find("plan: "), std::string::npos) << other.err;
+  EXPECT_EQ(other.err.find("calibrate: "), std::string::npos) << other.err;
+  const Outcome same = quench_run(job(folder.path("out"), {"--resume"}));
+  EXPECT_EQ(same.code, 0) << same.err;
 }
 
 // The deployed file holds the very codes that were trained, and ONNX Runtime computes with them.
@@ -98,7 +117,7 @@ TEST(TrainCommand, CalibratesOnTheFirstItemsOfTheTrainingData) {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     return outcome.json();
   };
-  EXPECT_EQ(trained_on(48).at("calibration").at("images"), 48);
+  EXPECT_EQ(trained_on(48).at("calibration").at("items"), 48);
   const std::string config = trained_on(5000).at("config").get<std::string>();
   const std::string calib = config.substr(config.find("calib:"), config.find("train:") - config.find("calib:"));
   EXPECT_NE(calib.find("limit: \"1024\""), std::string::npos) << config;

@@ -1,5 +1,6 @@
 // Bad usage: the message on stderr, exit code 1, nothing on stdout.
 #include "cli/program.h"
+#include "deploy/onnx_checker.h"
 
 namespace quench {
 namespace {
@@ -101,6 +102,18 @@ TEST(Usage, EveryCommandHasHelp) {
     EXPECT_NE(one.out.find("--json"), std::string::npos) << one.out;
   }
   for (const char* version : {"--version", "-V"}) EXPECT_EQ(quench_run({version}).out, "quench " QUENCH_VERSION "\n");
+  EXPECT_EQ(quench_run({"--version", "--json"}).json(), nlohmann::json({{"version", QUENCH_VERSION}}));
+  EXPECT_EQ(quench_run({"--json", "-V"}).json(), nlohmann::json({{"version", QUENCH_VERSION}}));
+}
+
+// A disk that is full: nobody has read what was printed.
+TEST(Usage, AnOutputThatCannotBeWrittenIsAnError) {
+  for (const char* arguments : {"-V", "--version --json", "--help", "eval --help", "list", "info --json"}) {
+    const CommandResult result = run_command("{ '" + program_path() + "' " + arguments + " > /dev/full; }");
+    EXPECT_EQ(WEXITSTATUS(result.status), 1) << arguments;
+    EXPECT_NE(result.output.find("cannot write to the standard output"), std::string::npos)
+        << arguments << result.output;
+  }
 }
 
 TEST(Usage, StartsUpAtOnce) {

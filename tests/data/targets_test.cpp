@@ -21,7 +21,7 @@ const char* const kInstances = R"({
   "annotations": [
     {"id": 1, "image_id": 7, "bbox": [1, 2, 10, 20], "category_id": 18, "iscrowd": 0, "area": 150.5},
     {"id": 2, "image_id": 7, "bbox": [5, 5, 2, 3], "category_id": 1, "iscrowd": 1}],
-  "categories": [{"id": 1, "name": "person"}, {"id": 90, "name": "toothbrush"}]})";
+  "categories": [{"id": 1, "name": "person"}, {"id": 18, "name": "dog"}, {"id": 90, "name": "toothbrush"}]})";
 
 TEST(Targets, CocoGivesBoxesByFileName) {
   const TempFolder folder;
@@ -49,34 +49,80 @@ TEST(Targets, CocoSaysWhatIsWrongWithTheFile) {
   const auto error = [&](const std::string& json) {
     return opened("images:" + folder.path("val") + "?norm=none&targets=coco:" + folder.write("i.json", json));
   };
-  EXPECT_CONTAINS(error("{"), "is not JSON");
+  EXPECT_CONTAINS(error("{"), "is not JSON: it cannot be read from byte 2 on");
+  EXPECT_EQ(error("{").find("json.exception"), std::string::npos);
   EXPECT_CONTAINS(error("[]"), "the file has no list 'images'; COCO's instances JSON was expected");
-  EXPECT_CONTAINS(error(R"({"images": [{"id": 1}], "annotations": []})"), "is not as COCO's instances JSON is");
-  EXPECT_CONTAINS(error(R"({"images": [], "annotations": [{"image_id": 3}]})"),
-                  "an annotation is of image 3, which is not in 'images'");
-  EXPECT_CONTAINS(error(R"({"images": [{"id": 1, "file_name": "a"}], "annotations": [{"image_id": 1, "bbox": [1]}]})"),
-                  "'bbox' is [1], not [x, y, width, height]");
+  EXPECT_CONTAINS(error(R"({"images": [{"id": 1}], "annotations": []})"),
+                  "it has no 'file_name': {\"id\":1}\n  in image 1");
+  EXPECT_CONTAINS(error(R"({"images": [{"id": 1, "file_name": 5}], "annotations": []})"),
+                  "'file_name' is 5, not a text");
+  EXPECT_CONTAINS(error(R"({"images": [7], "annotations": []})"), "it has no 'id': 7\n  in image number 1 of the list");
   EXPECT_CONTAINS(error(R"({"images": [{"id": 1, "file_name": "a"}, {"id": 2, "file_name": "a"}], "annotations": []})"),
                   "the image 'a' is listed twice");
 }
 
+// Of one annotation, with the id 12, of a picture that is there.
+TEST(Targets, CocoNamesTheAnnotationThatDoesNotFit) {
+  const TempFolder folder;
+  folder.write("val/a.png", picture("rgb.png"));
+  const auto error = [&](const std::string& annotation) {
+    const std::string json =
+        R"({"images": [{"id": 1, "file_name": "a.png"}], "categories": [{"id": 3}], "annotations": [)" + annotation +
+        "]}";
+    return opened("images:" + folder.path("val") + "?norm=none&targets=coco:" + folder.write("i.json", json));
+  };
+  const auto with = [&](const std::string& bbox, const std::string& category) {
+    return error(R"({"id": 12, "image_id": 1, "bbox": )" + bbox + R"(, "category_id": )" + category + "}");
+  };
+  EXPECT_EQ(with("[0, 0, 1, 1]", "3"), "(no error)");
+  EXPECT_CONTAINS(with("[0, 0, 1, 1]", "4"),
+                  "'category_id' is 4, which is not an id in 'categories'\n  in annotation 12");
+  EXPECT_CONTAINS(with("[0, 0, 1, 1]", "3.5"), "'category_id' is 3.5, not a whole number\n  in annotation 12");
+  for (const char* bbox : {"[5, 5, 0, 3]", "[5, 5, 3, 0]", "[5, 5, -2, 3]"})
+    EXPECT_CONTAINS(with(bbox, "3"), "must be above 0\n  in annotation 12\n  in '" + folder.path("i.json") + "'");
+  EXPECT_CONTAINS(with("[1]", "3"), "'bbox' is [1], not [x, y, width, height]\n  in annotation 12");
+  EXPECT_CONTAINS(with(R"(["a", 1, 2, 3])", "3"), "not [x, y, width, height]\n  in annotation 12");
+  EXPECT_CONTAINS(error(R"({"id": 9, "image_id": 3})"),
+                  "'image_id' is 3, which is not an id in 'images'\n  in annotation 9");
+  EXPECT_CONTAINS(error(R"({"image_id": 1, "bbox": [0, 0, 1, 1]})"), "it has no 'category_id'");
+  EXPECT_CONTAINS(error(R"({"image_id": 1, "bbox": [0, 0, 1, 1]})"),
+                  "in annotation number 1 of the list, which has no 'id'");
+  EXPECT_CONTAINS(error(R"({"id": 9, "image_id": 1, "bbox": [0, 0, 1, 1], "area": "x", "category_id": 3})"),
+                  "'area' is \"x\", not a number of pixels");
+}
+
+TEST(Targets, CocoIsOfPicturesOfTheirSize) {
+  const TempFolder folder;
+  folder.write("val/a.png", picture("rgb.png"));
+  const std::string json = folder.write(
+      "i.json", R"({"images": [{"id": 1, "file_name": "a.png", "width": 640, "height": 480}], "annotations": []})");
+  EXPECT_CONTAINS(opened("images:" + folder.path("val") + "?norm=none&size=8&targets=coco:" + json),
+                  "the picture is 53 x 37 pixels, but '" + json + "' says 640 x 480: its boxes are of another picture");
+}
+
 at::Tensor numbered_mask() { return at::arange(37 * 53, at::kLong).view({37, 53}); }
+
+// A matrix as NumPy writes it.
+std::string npy_of(const at::Tensor& matrix) {
+  const std::string header =
+      concat("{'descr': '", matrix.is_floating_point() ? "<f4" : "<i8", "', 'fortran_order': False, 'shape': (",
+             matrix.size(0), ", ", matrix.size(1), "), }");
+  std::string npy = std::string("\x93NUMPY\x01\x00", 8);
+  const std::string padded = header + std::string(117 - header.size(), ' ') + "\n";
+  npy += static_cast<char>(padded.size());
+  npy += '\0';
+  npy += padded;
+  npy.append(static_cast<const char*>(matrix.const_data_ptr()), matrix.nbytes());
+  return npy;
+}
 
 TEST(Targets, MasksFollowTheirPictures) {
   const TempFolder folder;
   folder.write("val/a.png", picture("rgb.png"));
   std::filesystem::create_directories(folder.path("masks"));
   write_npz(folder.path("one.npz"), {{"array", numbered_mask()}});
-  // .npy of the same array, as NumPy writes it.
-  const std::string header = "{'descr': '<i8', 'fortran_order': False, 'shape': (37, 53), }";
-  std::string npy = std::string("\x93NUMPY\x01\x00", 8);
-  const std::string padded = header + std::string(117 - header.size(), ' ') + "\n";
-  npy += static_cast<char>(padded.size());
-  npy += '\0';
-  npy += padded;
   const at::Tensor mask = numbered_mask();
-  npy.append(static_cast<const char*>(mask.const_data_ptr()), mask.nbytes());
-  folder.write("masks/a.npy", npy);
+  folder.write("masks/a.npy", npy_of(mask));
   const std::string data = "images:" + folder.path("val") + "?norm=none&targets=masks:" + folder.path("masks");
   EXPECT_TRUE(open_dataset(data)->get(0).targets.at("mask").tensor().equal(mask));
   // The middle 10x10 begins at row 14 ((37 - 10) / 2 = 13.5, to even) and column 22 (21.5).
@@ -91,6 +137,13 @@ TEST(Targets, MasksFollowTheirPictures) {
   EXPECT_TRUE(twice.slice(0, 16, 90).equal(mask.repeat_interleave(2, 0).repeat_interleave(2, 1)));
   EXPECT_CONTAINS(opened("images:" + folder.path("val") + "?norm=none&targets=masks:" + folder.path("val")),
                   "a mask must have one number of 8 bits or fewer per pixel");
+  folder.write("val/b.png", picture("grey.png"));
+  folder.write("masks/b.npy", npy_of(at::zeros({4, 5})));
+  const auto second = [&](const std::string& more) { return message_of([&] { open_dataset(data + more)->get(1); }); };
+  EXPECT_CONTAINS(second(""), "b.npy' holds float, not integers: its numbers must be classes");
+  folder.write("masks/b.npy", npy_of(at::zeros({4, 5}, at::kLong)));
+  for (const char* more : {"", "&size=16"})
+    EXPECT_CONTAINS(second(more), "b.npy' is 5 x 4 pixels, but its picture is ");
   EXPECT_CONTAINS(opened("images:" + folder.path("val") + "?norm=none&targets=masks:/nowhere"),
                   "there is no folder '/nowhere'");
 }
@@ -106,6 +159,9 @@ TEST(Targets, TextGivesALineForEachItem) {
   EXPECT_CONTAINS(opened("npz:" + folder.path("x.npz") + "?targets=text:" + folder.write("short.txt", "one\n")),
                   "there are 2 items, but 1 targets");
   EXPECT_CONTAINS(opened("npz:" + folder.path("x.npz") + "?targets=text:/nowhere"), "cannot read the texts '/nowhere'");
+  const std::string latin = folder.write("latin.txt", "one\nzwei W\xF6rter\n");
+  EXPECT_CONTAINS(opened("npz:" + folder.path("x.npz") + "?targets=text:" + latin),
+                  "line 2 of '" + latin + "' is not UTF-8 (byte 7 of the line): convert the file (iconv -t UTF-8)");
   // limit= and offset= take the targets along.
   const auto second = open_dataset("npz:" + folder.path("x.npz") + "?offset=1&targets=text:" + lines);
   EXPECT_EQ(second->get(0).targets.at("text").tensor().numel(), 12);

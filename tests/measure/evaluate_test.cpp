@@ -146,7 +146,7 @@ TEST(Evaluate, TiesGoToTheLowestClassAndPredictionsNeedNoLabels) {
 
 TEST(Evaluate, SaysWhatDoesNotFit) {
   const Rows data(seven_rows(), {0, 1, 3, 1, 3, 5, 6});
-  EXPECT_EQ(message_of(identity(Dim::symbol("N"), 6), data), "image '6' has label 6, but the model has 6 classes");
+  EXPECT_EQ(message_of(identity(Dim::symbol("N"), 6), data), "item '6' has label 6, but the model has 6 classes");
   EvalOptions options;
   options.batch = 8;
   EXPECT_EQ(message_of(identity(4, 6), data, options),

@@ -74,6 +74,20 @@ TEST(BoxLayout, SaysWhatDoesNotFit) {
                "item 'item' has 2 boxes, 3 scores and 2 labels");
   EXPECT_ERROR(layout("").detections(item_with_boxes(at::zeros({1, 4}), at::full({1}, NAN), at::ones({1}))),
                "the model gives NaN for item 'item'");
+  EXPECT_ERROR(layout("").detections(item_with_boxes(at::zeros({1, 4}), at::ones({1}), at::full({1}, 1.5))),
+               "the model's labels for item 'item' must be whole numbers, but one is 1.5");
+}
+
+TEST(TrueBoxes, AreRefusedWhereTheyDoNotFit) {
+  MetricItem item;
+  item.name = "item";
+  item.targets = {{"boxes", at::tensor({0, 0, 4, 5, 1, 1, 1, 2}).view({2, 4})}, {"labels", at::tensor({3, 0})}};
+  EXPECT_ERROR(true_boxes(item), "true box 1 of item 'item' is [1, 1, 1, 2]: left, top, right and bottom");
+  item.targets["boxes"] = at::tensor({4, 5, 0, 0}).view({1, 4});
+  item.targets["labels"] = at::tensor({3});
+  EXPECT_ERROR(true_boxes(item), "true box 0 of item 'item' is [4, 5, 0, 0]");
+  item.targets["labels"] = at::tensor({0.5F});
+  EXPECT_ERROR(true_boxes(item), "the true labels of item 'item' must be whole numbers, but one is 0.5");
 }
 
 TEST(TrueBoxes, TakeWhatTheTargetsHave) {

@@ -94,7 +94,7 @@ TEST(MeanAveragePrecision, OfDrawsIsThatOfPicturesRepeated) {
 TEST(MeanAveragePrecision, RefusesImpossibleOptions) {
   EXPECT_ERROR(metric_of("map:iou=0.5,x"), "option 'iou' of metric 'map' must be a list of numbers");
   EXPECT_ERROR(metric_of("map:iou=1.5"), "a threshold of IoU lies above 0 and at most at 1, not at 1.5");
-  EXPECT_ERROR(metric_of("map:max_dets=0"), "max_dets must be at least 1, not 0");
+  EXPECT_ERROR(metric_of("map:max_dets=0"), "option 'max_dets' must be at least 1, not 0");
 }
 
 }  // namespace

@@ -47,10 +47,19 @@ TEST(MeanIou, DoesNotCountWhatIsIgnored) {
       value_of("miou:ignore_index=0", {item_with_target(scores_of(found, 2), classes({0, 1, 0, 1}, 2, 2))}), 1.0);
 }
 
-// Scores of 1x2 over a mask of 2x4: bilinear, the border between the two lies in the middle.
-TEST(MeanIou, ResizesScoresToTheMask) {
+// Scores of 1x2 over a mask of 2x4: bilinear, the border between the two lies in the middle. The network's input is as
+// large as the mask, with its channels in front or behind.
+TEST(MeanIou, ResizesScoresToAMaskOfTheInput) {
   const at::Tensor scores = scores_of(classes({0, 1}, 1, 2), 2);
-  EXPECT_DOUBLE_EQ(value_of("miou", {item_with_target(scores, classes({0, 0, 1, 1, 0, 0, 1, 1}, 2, 4))}), 1.0);
+  MetricItem item = item_with_target(scores, classes({0, 0, 1, 1, 0, 0, 1, 1}, 2, 4));
+  for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{3, 2, 4}, {2, 4, 3}}) {
+    item.inputs["x"] = at::zeros(shape);
+    EXPECT_DOUBLE_EQ(value_of("miou", {item}), 1.0);
+  }
+  item.inputs["x"] = at::zeros({3, 4, 2});
+  EXPECT_ERROR(value_of("miou", {item}),
+               "the mask of item 'item' has the shape [2, 4], which is neither the output's [1, 2] nor that of the "
+               "model's input");
 }
 
 TEST(MeanIou, SaysWhatDoesNotFit) {
@@ -63,7 +72,9 @@ TEST(MeanIou, SaysWhatDoesNotFit) {
                "the output for item 'item' has the shape [1, 4], but its mask has [2, 2]");
   EXPECT_ERROR(value_of("miou", {item_with_target(at::ones({2, 2}), mask)}),
                "scores of [classes, height, width], or integers, were expected");
-  EXPECT_ERROR(value_of("miou", {item_with_target(at::ones({2, 2, 2}), at::ones({3, 2, 2}))}),
+  EXPECT_ERROR(value_of("miou", {item_with_target(at::ones({2, 2, 2}), at::full({2, 2}, 0.5F))}),
+               "the mask of item 'item' holds float, not integers: its numbers must be classes");
+  EXPECT_ERROR(value_of("miou", {item_with_target(at::ones({2, 2, 2}), at::ones({3, 2, 2}, at::kLong))}),
                "the mask of item 'item' has the shape [3, 2, 2]; [height, width] was expected");
 }
 

@@ -39,8 +39,28 @@ TEST(ParseMetric, SaysWhatIsWrong) {
   EXPECT_ERROR(parse_metric("topk:k=five"), "option 'k' of metric 'topk' must be a number, not 'five'");
   EXPECT_ERROR(parse_metric("topk:5"), "option '5' of metric 'topk' is not of the form key=value");
   EXPECT_ERROR(parse_metric("topk:k=5,output=x,k=6"), "option 'k' of metric 'topk' is given twice");
-  EXPECT_ERROR(make_metric(parse_metric("topk:k=0.5")), "k must be a whole number from 1 to 1e9, not 0.5");
-  EXPECT_ERROR(make_metric(parse_metric("topk:k=1e300")), "k must be a whole number from 1 to 1e9, not 1e+300");
+  EXPECT_ERROR(make_metric(parse_metric("topk:k=0.5")), "option 'k' must be a whole number, not 0.5",
+               "in the metric 'topk'");
+  EXPECT_ERROR(make_metric(parse_metric("topk:k=1e300")), "option 'k' must be a whole number, not 1e+300");
+}
+
+// Each would be cut to a whole number without a word.
+TEST(ParseMetric, FractionsAreNoCountsAndNoSwitches) {
+  for (const char* metric : {"topk:k=1.5", "agreement:axis=0.5", "miou:classes=2.5", "miou:ignore_index=0.1",
+                             "map:max_dets=9.5", "map:offset=0.5", "cer:blank=0.5", "wer:end=1.5"})
+    EXPECT_ERROR(metric_of(metric), "must be a whole number, not ");
+  for (const char* metric : {"map:normalized=2", "cer:ctc=0.5"})
+    EXPECT_ERROR(metric_of(metric), "must be 0 or 1, not ");
+  EXPECT_ERROR(metric_of("topk:k=0"), "option 'k' must be at least 1, not 0");
+  EXPECT_ERROR(metric_of("map:max_dets=0"), "option 'max_dets' must be at least 1, not 0");
+  EXPECT_ERROR(metric_of("miou:classes=-1"), "option 'classes' must be at least 0, not -1");
+}
+
+TEST(WholeNumbers, RefusesFractions) {
+  EXPECT_TRUE(whole_numbers(at::tensor({1.0F, -2.0F}), "x").equal(at::tensor({1, -2}, at::kLong)));
+  EXPECT_TRUE(whole_numbers(at::tensor({1, 2}, at::kByte), "x").equal(at::tensor({1, 2}, at::kLong)));
+  EXPECT_ERROR(whole_numbers(at::tensor({1.0, 2.5}), "labels"), "labels must be whole numbers, but one is 2.5");
+  EXPECT_ERROR(whole_numbers(at::full({1}, NAN), "labels"), "labels must be whole numbers, but one is nan");
 }
 
 TEST(RatioMetric, DividesSumsAndCountsItemsAsOftenAsTheyAreDrawn) {

@@ -34,14 +34,13 @@ TEST(TopK, TakesScoresOfAnyShape) {
 
 TEST(TopK, SaysWhatDoesNotFit) {
   EXPECT_ERROR(value_of("top1", {item_with_output(scores(), 7)}),
-               "image 'item' has label 7, but the model has 7 classes");
-  EXPECT_ERROR(value_of("top1", {item_with_output(scores())}), "image 'item' has label -1");
+               "item 'item' has label 7, but the model has 7 classes");
+  EXPECT_ERROR(value_of("top1", {item_with_output(scores())}), "item 'item' has label -1");
   EXPECT_ERROR(value_of("top1", {item_with_output(at::ones({1}), 0)}),
                "the model's output has 1 class; at least 2 were expected");
   EXPECT_ERROR(value_of("top1", {item_with_output(at::scalar_tensor(1.0), 0)}),
                "the model's output has one number for each item; logits of [batch, classes] were expected");
-  EXPECT_ERROR(value_of("top1", {item_with_output(at::tensor({1.0F, NAN}), 0)}),
-               "the model gives NaN for image 'item'");
+  EXPECT_ERROR(value_of("top1", {item_with_output(at::tensor({1.0F, NAN}), 0)}), "the model gives NaN for item 'item'");
 }
 
 }  // namespace

@@ -97,6 +97,21 @@ TEST(Transcripts, SayWhatIsWrongWithTheVocabulary) {
   const Vocabulary vocabulary(kLetters);
   EXPECT_ERROR(transcripts(vocabulary.option()).words(written({9}, bytes_of("a"))),
                "there is a token 9, but the vocabulary has 5");
+  EXPECT_ERROR(transcripts(vocabulary.option() + ",blank=5"), "option 'blank' is token 5, but the vocabulary '",
+               "has 5 tokens, from 0 to 4; -1 is for none");
+  EXPECT_ERROR(transcripts(vocabulary.option() + ",end=7"), "option 'end' is token 7, but the vocabulary '");
+  EXPECT_ERROR(Transcripts(parse_metric("cer:" + Vocabulary("a\n\xF6\n").option()).options),
+               "line 2 of the vocabulary '", "is not UTF-8: convert the file (iconv -t UTF-8)");
+}
+
+// Without a vocabulary, the scores say how many tokens there are.
+TEST(Transcripts, MarksAreAmongTheModelsTokens) {
+  const MetricItem item = item_with_target(at::rand({3, 5}), at::tensor({1, 2}, at::kLong));
+  EXPECT_ERROR(transcripts("blank=5").characters(item),
+               "option 'blank' is token 5, but the model's output has 5 tokens, from 0 to 4; -1 is for none");
+  EXPECT_ERROR(transcripts("end=6").characters(item), "option 'end' is token 6, but the model's output has 5 tokens");
+  EXPECT_ERROR(transcripts("blank=-1").characters(written({1}, at::tensor({0.5F}))),
+               "tokens must be whole numbers, but one is 0.5");
 }
 
 // 'a b' written for 'a b a': one of three words is missing; then 'b' for 'a': one of one. 2 of 4 in all.

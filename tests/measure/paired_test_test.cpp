@@ -45,7 +45,7 @@ TEST(ComparePredictions, CountsWhatDiffers) {
   const std::vector<Prediction> first = {made(0, 1, 1), made(1, 1, 1), made(2, 1, 2), made(3, 1, 3)};
   const std::vector<Prediction> second = {made(3, 1, 2), made(2, 1, 1), made(1, 1, 0), made(0, 1, 1)};
   const PairedTest test = compare_predictions(first, second);
-  EXPECT_EQ(test.images, 4);
+  EXPECT_EQ(test.items, 4);
   EXPECT_EQ(test.only_first, 1);
   EXPECT_EQ(test.only_second, 1);
   EXPECT_EQ(test.changed, 3);
@@ -61,16 +61,16 @@ TEST(ComparePredictions, RefusesOtherImages) {
     }
     return "";
   };
-  EXPECT_EQ(message({made(0, 1, 1)}, {}), "the two runs have 1 and 0 images; a paired test needs the same ones");
-  EXPECT_EQ(message({made(0, 1, 1)}, {made(1, 1, 1)}), "image 0 ('image0') is in one of the two runs only");
+  EXPECT_EQ(message({made(0, 1, 1)}, {}), "the two runs have 1 and 0 items; a paired test needs the same ones");
+  EXPECT_EQ(message({made(0, 1, 1)}, {made(1, 1, 1)}), "item 0 ('image0') is in one of the two runs only");
   EXPECT_EQ(message({made(0, 1, 1)}, {made(0, 2, 1)}),
-            "image 0 is 'image0' with label 1 in one run and 'image0' with label 2 in the other: not the same data");
+            "item 0 is 'image0' with label 1 in one run and 'image0' with label 2 in the other: not the same data");
 }
 
 // Worked by hand: n = 98 + 2, cells 8 + 1 and 2 + 1; d = 0.06, half = 1.96 sqrt((0.12 - 0.0036) / 100) = 0.06687.
 TEST(DifferenceInterval, IsThatOfBonettAndPrice) {
   PairedTest test;
-  test.images = 98;
+  test.items = 98;
   test.only_first = 8;
   test.only_second = 2;
   const Interval interval = difference_interval(test);
@@ -80,7 +80,7 @@ TEST(DifferenceInterval, IsThatOfBonettAndPrice) {
 
 TEST(DifferenceInterval, HoldsNoDifferenceWhereTheRunsAreEqual) {
   PairedTest test;
-  test.images = 1000;
+  test.items = 1000;
   const Interval interval = difference_interval(test);
   EXPECT_EQ(interval.low, -interval.high);
   EXPECT_LT(interval.high, 0.005);

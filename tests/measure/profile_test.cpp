@@ -75,7 +75,7 @@ TEST(Profile, TheFirstLayerAloneIsTheFirstLayerSoFar) {
   const QuantizedModel graph = calibrated(two_convolutions());
   const ProfileRecord record = profile(graph, Noise());
   ASSERT_EQ(record.layers.size(), 2U);
-  EXPECT_EQ(record.images, 10);
+  EXPECT_EQ(record.items, 10);
   const LayerProfile& first = record.layers[0];
   EXPECT_EQ(first.name, "first");
   EXPECT_EQ(first.output, "relu.fq");  // the layer is Conv and Relu, with its output's quantizer
@@ -113,7 +113,7 @@ TEST(Profile, IsTheSameAtAnyBatchAndWhereTheModelFixesOne) {
   const ProfileRecord all = profile(graph, Noise()), by_three = profile(graph, Noise(), options),
                       by_four = profile(fixed, Noise());  // 10 images: the last batch is padded
   for (const ProfileRecord& other : {by_three, by_four}) {
-    EXPECT_EQ(other.images, 10);
+    EXPECT_EQ(other.items, 10);
     for (std::size_t i = 0; i < all.layers.size(); ++i) {
       EXPECT_NEAR(other.layers[i].standalone.sqnr.value, all.layers[i].standalone.sqnr.value, kNear);
       EXPECT_NEAR(other.layers[i].cumulative.cosine.error, all.layers[i].cumulative.cosine.error, 1e-6);

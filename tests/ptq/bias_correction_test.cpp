@@ -56,7 +56,7 @@ std::vector<std::string> convolutions(const Graph& graph) {
 BiasCorrectionRecord correct(QuantizedModel& model, const Dataset& data, BiasCorrection kind, std::int64_t images) {
   BiasCorrectionOptions options;
   options.kind = kind;
-  options.images = images;
+  options.items = images;
   return correct_biases(model, data, options);
 }
 
@@ -66,7 +66,7 @@ TEST(BiasCorrection, SequentialLeavesNoMeanErrorBehind) {
   const Graph before(model.graph);
   const BiasCorrectionRecord record = correct(model, *data, BiasCorrection::kSequential, 64);
   EXPECT_TRUE(record.changed());
-  EXPECT_EQ(record.images, 64);
+  EXPECT_EQ(record.items, 64);
   const at::Tensor pixels = demo_images(0, 64).pixels;
   for (const std::string& conv : convolutions(model.graph)) {
     const double was = mean_shift(before, before, conv, pixels), is = mean_shift(model.graph, before, conv, pixels);
@@ -81,7 +81,7 @@ TEST(BiasCorrection, FastMendsTheFirstLayerExactly) {
   QuantizedModel model = quantized(*data);
   const Graph before(model.graph);
   const BiasCorrectionRecord record = correct(model, *data, BiasCorrection::kFast, 0);
-  EXPECT_EQ(record.images, 64);
+  EXPECT_EQ(record.items, 64);
   // The first layer reads what it reads in the float network, so that only the rounding of its int32 bias is left:
   // half a step, and the rounding of float32 sums.
   const std::string first = convolutions(model.graph).front();
@@ -214,7 +214,7 @@ TEST(BiasCorrection, AFixedBatchGivesTheSameBiases) {
     calibrate(prepared, data);
     const BiasCorrectionRecord record = correct(prepared, data, kind, 0);
     EXPECT_TRUE(record.changed());
-    EXPECT_EQ(record.images, 8);
+    EXPECT_EQ(record.items, 8);
     EXPECT_EQ(record.layers.size(), 2u);
     std::vector<at::Tensor> found;
     for (const char* layer : {"y", "z"}) {
@@ -250,7 +250,7 @@ TEST(BiasCorrection, AnyOrderGivesTheSameBits) {
         QuantizedModel model = prepare_by_platform(mixed_network(), platform, {});
         calibrate(model, data);
         const BiasCorrectionRecord record = correct(model, data, kind, 0);
-        EXPECT_EQ(record.images, 37);
+        EXPECT_EQ(record.items, 37);
         EXPECT_EQ(record.layers.size(), 4u);
         EXPECT_TRUE(record.changed());
         return constants_of(model.graph);
@@ -277,7 +277,7 @@ TEST(BiasCorrection, WhatCalibrationShowsGivesTheSameBits) {
       BiasCorrectionOptions options;
       options.seen = shared ? watcher.get() : nullptr;
       const BiasCorrectionRecord record = correct_biases(model, data, options);
-      EXPECT_EQ(record.images, 37);
+      EXPECT_EQ(record.items, 37);
       EXPECT_TRUE(record.changed());
       return constants_of(model.graph);
     };

@@ -134,7 +134,7 @@ TEST(Equalize, APairThatChangesTheNetworkIsUndoneAndNamed) {
   const at::Tensor weight = graph.value("a.weight").tensor(), before = run(graph, x);
   const TensorData data(x);
   ASSERT_TRUE(at::equal(sample_of(data, 1)->get(0).inputs.tensor(), x[0])) << "choose another seed";
-  const EqualizeRecord record = equalize(graph, {.data = &data, .batch = 1, .images = 1});
+  const EqualizeRecord record = equalize(graph, {.data = &data, .batch = 1, .items = 1});
   EXPECT_TRUE(record.pairs.empty());
   ASSERT_EQ(record.skipped.size(), 2u);
   EXPECT_NE(record.skipped[1].find("a: scaled against 'b', it changes 'b' by"), std::string::npos) << record.skipped[1];

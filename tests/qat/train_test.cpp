@@ -170,6 +170,10 @@ TEST(Train, RefusesTheCheckpointOfAnotherJob) {
   options.resume = true;
   options.optimizer.lr = 0.01;
   EXPECT_ERROR(train(again, {items()}, options), "belongs to another training job");
+  EXPECT_ERROR(check_resumes(again, {items()}, options), "belongs to another training job");
+  options.optimizer.lr = quick().optimizer.lr;
+  for (PlanEntry& entry : again.plan.entries) entry.rule += "; raised";  // as calibration does it
+  EXPECT_NO_THROW(check_resumes(again, {items()}, options));
 }
 
 // The codes of the weights while training are those of the folded network and of the integers.

@@ -23,7 +23,7 @@ JobConfig job() {
 TEST(QuantizeCall, GivesACalibratedModelAndItsRecord) {
   const Quantized result = quantize(small_graph(), items(), job());
   verify(result.model, ModelStage::kCalibrated);
-  EXPECT_EQ(result.record.calibration->images, 8);
+  EXPECT_EQ(result.record.calibration->items, 8);
   EXPECT_EQ(to_yaml(*result.record.plan), to_yaml(result.model.plan));
 }
 

@@ -47,7 +47,7 @@ TEST_P(EveryMethod, BringsTheOutputCloserAndLeavesWeightsOnTheirGrids) {
   const ReconstructionRecord record = reconstruct(model, *data, quick(GetParam()));
   EXPECT_LT(output_error(model, *data), 0.8 * before);
   EXPECT_EQ(model.stage, ModelStage::kReconstructed);
-  EXPECT_EQ(record.images, 64);
+  EXPECT_EQ(record.items, 64);
   for (const UnitRecord& unit : record.units) {
     if (unit.name != "stem.conv") EXPECT_LT(unit.error_after, unit.error_before) << unit.name;  // it has 8 bits
     EXPECT_EQ(unit.iterations, 300);
@@ -147,9 +147,9 @@ TEST(Reconstruct, FixedBatchesAndOddNumbersOfItems) {
   QuantizedModel model = prepare_by_platform(residual_net(4), "academic", few_bits(3));
   calibrate(model, *data);
   const ReconstructionRecord record = reconstruct(model, *data, quick("qdrop", 5));
-  EXPECT_EQ(record.images, 8);  // the rest would be padded with copies
+  EXPECT_EQ(record.items, 8);  // the rest would be padded with copies
   QuantizedModel any = calibrated_net(*data);
-  EXPECT_EQ(reconstruct(any, *data, quick("brecq", 5)).images, 11);
+  EXPECT_EQ(reconstruct(any, *data, quick("brecq", 5)).items, 11);
 }
 
 Graph ending_in(const std::string& op, Dim batch = Dim::symbol("N")) {

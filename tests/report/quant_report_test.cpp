@@ -46,8 +46,8 @@ TEST(QuantReport, PluralsFitTheirNumbers) {
   EXPECT_EQ(summary_of(plan), "  no tensor stays float\n");
   QuantizeRecord record;
   record.item = "text";
-  record.calibration.emplace().images = 1;
-  record.corrected.emplace().images = 2;
+  record.calibration.emplace().items = 1;
+  record.corrected.emplace().items = 2;
   record.corrected->layers.resize(1);
   record.trained.emplace().steps = 1;
   record.trained->epochs.resize(1);

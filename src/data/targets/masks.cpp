@@ -20,7 +20,9 @@ constexpr std::uintmax_t kLargestFile = std::uintmax_t{256} << 20;
 at::Tensor read_mask(const std::string& file) {
   if (file.ends_with(".npy")) {
     const at::Tensor mask = read_npz(file).at("array").tensor();
-    QUENCH_CHECK(mask.dim() == 2 && !mask.is_floating_point(), "the mask '", file, "' has the shape ", mask.sizes(),
+    QUENCH_CHECK(!mask.is_floating_point(), "the mask '", file, "' holds ", mask.dtype().name(),
+                 ", not integers: its numbers must be classes (write it with astype('uint8'))");
+    QUENCH_CHECK(mask.dim() == 2, "the mask '", file, "' has the shape ", mask.sizes(),
                  "; integers of [height, width] were expected");
     return mask.to(at::kLong);
   }
@@ -60,10 +62,15 @@ class Masks : public Targets {
     QUENCH_CHECK(std::filesystem::is_directory(folder_), "there is no folder '", folder_, "'");
   }
   NamedValues get(std::int64_t, const Sample& sample) const override {
-    const at::Tensor mask = read_mask(item_file(folder_, sample.name, {".png", ".npy"})).contiguous();
-    if (sample.placement == Placement()) return {{"mask", mask}};
+    const std::string file = item_file(folder_, sample.name, {".png", ".npy"});
+    const at::Tensor mask = read_mask(file).contiguous();
+    const Placement& place = sample.placement;
+    QUENCH_CHECK(place.height == 0 || (mask.size(0) == place.height && mask.size(1) == place.width), "the mask '", file,
+                 "' is ", mask.size(1), " x ", mask.size(0), " pixels, but its picture is ", place.width, " x ",
+                 place.height);
+    if (place == Placement{.height = place.height, .width = place.width}) return {{"mask", mask}};
     const at::Tensor& input = sample.inputs.values().begin()->second.tensor();
-    return {{"mask", placed(mask, sample.placement, input.size(-2), input.size(-1))}};
+    return {{"mask", placed(mask, place, input.size(-2), input.size(-1))}};
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "core/utf8.h"
 #include "quench/targets.h"
 
 namespace quench {
@@ -16,6 +17,9 @@ class Lines : public Targets {
     QUENCH_CHECK(file.is_open(), "cannot read the texts '", path, "'");
     for (std::string line; std::getline(file, line);) {
       if (line.ends_with('\r')) line.pop_back();
+      const auto wrong = first_not_utf8(line);
+      QUENCH_CHECK(!wrong, "line ", lines_.size() + 1, " of '", path, "' is not UTF-8 (byte ", wrong.value_or(0) + 1,
+                   " of the line): convert the file (iconv -t UTF-8)");
       lines_.push_back(std::move(line));
     }
   }

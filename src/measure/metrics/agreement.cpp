@@ -13,8 +13,7 @@ namespace {
 
 class Agreement : public RatioMetric {
  public:
-  explicit Agreement(const Options& options)
-      : output_(options.word("output")), axis_(static_cast<std::int64_t>(options.number("axis"))) {}
+  explicit Agreement(const Options& options) : output_(options.word("output")), axis_(whole_option(options, "axis")) {}
   MetricNeed need() const override { return MetricNeed::kFloat; }
   std::vector<std::string> outputs() const override { return {output_}; }
 

@@ -46,8 +46,8 @@ BoxLayout::BoxLayout(const Options& options)
       all_(options.word("detections")),
       format_(choice(options, "format", {"xyxy", "xywh", "cxcywh"})),
       space_(choice(options, "space", {"input", "picture"})),
-      offset_(options.number("offset")),
-      normalized_(options.flag("normalized")),
+      offset_(whole_option(options, "offset")),
+      normalized_(switch_option(options, "normalized")),
       indices_(choice(options, "label", {"id", "index"}) == "index") {}
 
 std::vector<OptionInfo> BoxLayout::options() {
@@ -92,8 +92,8 @@ Box BoxLayout::corners(const double* numbers, const MetricItem& item) const {
           (box.right - placed.left) / placed.scale_x, (box.bottom - placed.top) / placed.scale_y};
 }
 
-std::int64_t BoxLayout::category_of(double label, const MetricItem& item) const {
-  const auto number = static_cast<std::int64_t>(std::llround(label + offset_));
+std::int64_t BoxLayout::category_of(std::int64_t label, const MetricItem& item) const {
+  const std::int64_t number = label + offset_;
   if (!indices_) return number;
   const at::Tensor& ids = needed_target(item, "categories");
   // A network may know more classes than the data: they are wrong wherever they are found.
@@ -115,19 +115,23 @@ std::vector<Detection> BoxLayout::detections(const MetricItem& item) const {
   }
   QUENCH_CHECK(scores.numel() == boxes.size(0) && labels.numel() == boxes.size(0), "item '", item.name, "' has ",
                boxes.size(0), " boxes, ", scores.numel(), " scores and ", labels.numel(), " labels");
+  labels = whole_numbers(labels, concat("the model's labels for item '", item.name, "'"));
   std::vector<Detection> found;
   for (std::int64_t i = 0; i < boxes.size(0); ++i) {
     const double score = scores.const_data_ptr<double>()[i];
     QUENCH_CHECK(!std::isnan(score), "the model gives NaN for item '", item.name, "'");
     found.push_back({corners(boxes.const_data_ptr<double>() + 4 * i, item), score,
-                     category_of(labels.const_data_ptr<double>()[i], item)});
+                     category_of(labels.const_data_ptr<std::int64_t>()[i], item)});
   }
   return found;
 }
 
 std::vector<TrueBox> true_boxes(const MetricItem& item) {
   const at::Tensor boxes = needed_target(item, "boxes").to(at::kDouble).reshape({-1, 4}).contiguous();
-  const at::Tensor labels = needed_target(item, "labels").to(at::kLong).reshape(-1).contiguous();
+  const at::Tensor labels =
+      whole_numbers(needed_target(item, "labels"), concat("the true labels of item '", item.name, "'"))
+          .reshape(-1)
+          .contiguous();
   QUENCH_CHECK(labels.numel() == boxes.size(0), "item '", item.name, "' has ", boxes.size(0), " true boxes, but ",
                labels.numel(), " labels");
   const at::Tensor *areas = target(item, "areas"), *crowd = target(item, "crowd");
@@ -136,10 +140,14 @@ std::vector<TrueBox> true_boxes(const MetricItem& item) {
     const auto* corner = boxes.const_data_ptr<double>() + 4 * i;
     TrueBox one;
     one.box = {corner[0], corner[1], corner[2], corner[3]};
-    one.area = areas ? (*areas)[i].item<double>() : one.box.area();
     one.category = labels.const_data_ptr<std::int64_t>()[i];
+    if (one.category < 0) continue;  // pads an array
+    QUENCH_CHECK(one.box.right > one.box.left && one.box.bottom > one.box.top, "true box ", i, " of item '", item.name,
+                 "' is [", corner[0], ", ", corner[1], ", ", corner[2], ", ", corner[3],
+                 "]: left, top, right and bottom of a box with a width and a height were expected");
+    one.area = areas ? (*areas)[i].item<double>() : one.box.area();
     one.crowd = crowd && (*crowd)[i].item<double>() != 0;
-    if (one.category >= 0) found.push_back(one);  // negative ones pad arrays
+    found.push_back(one);
   }
   return found;
 }

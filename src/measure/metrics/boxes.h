@@ -39,10 +39,10 @@ class BoxLayout {
 
  private:
   Box corners(const double* numbers, const MetricItem& item) const;
-  std::int64_t category_of(double label, const MetricItem& item) const;
+  std::int64_t category_of(std::int64_t label, const MetricItem& item) const;
 
   std::string boxes_, scores_, labels_, all_, format_, space_;
-  double offset_;
+  std::int64_t offset_;
   bool normalized_, indices_;
 };
 

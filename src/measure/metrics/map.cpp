@@ -125,8 +125,8 @@ double average_precision(Curve curve) {
 class MeanAveragePrecision : public Metric {
  public:
   explicit MeanAveragePrecision(const Options& options)
-      : layout_(options), thresholds_(thresholds_of(options)), most_(std::llround(options.number("max_dets"))) {
-    QUENCH_CHECK(most_ > 0, "max_dets must be at least 1, not ", options.number("max_dets"));
+      : layout_(options), thresholds_(thresholds_of(options)), most_(whole_option(options, "max_dets")) {
+    QUENCH_CHECK(most_ > 0, "option 'max_dets' must be at least 1, not ", most_);
   }
   static std::vector<OptionInfo> options() {
     std::vector<OptionInfo> all = BoxLayout::options();

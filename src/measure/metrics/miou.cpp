@@ -42,20 +42,28 @@ std::vector<double> sums_of(const std::vector<ItemStatistic>& items, const std::
   return sums;
 }
 
+// Of the size of an input, whichever axis holds its channels: networks often give scores of a fraction of it.
+bool is_of_input(const MetricItem& item, const at::Tensor& mask) {
+  return std::any_of(item.inputs.begin(), item.inputs.end(), [&](const auto& input) {
+    const at::IntArrayRef sizes = input.second.tensor().sizes();
+    return sizes.size() >= 2 && (sizes.slice(sizes.size() - 2) == mask.sizes() || sizes.slice(0, 2) == mask.sizes());
+  });
+}
+
 class MeanIou : public Metric {
  public:
   explicit MeanIou(const Options& options)
       : output_(options.word("output")),
         target_(options.word("target")),
-        classes_(static_cast<std::int64_t>(options.number("classes"))),
-        ignored_(static_cast<std::int64_t>(options.number("ignore_index"))) {}
+        classes_(whole_option(options, "classes")),
+        ignored_(whole_option(options, "ignore_index")) {
+    QUENCH_CHECK(classes_ >= 0, "option 'classes' must be at least 0, not ", classes_);
+  }
   MetricNeed need() const override { return MetricNeed::kTargets; }
   std::vector<std::string> outputs() const override { return {output_}; }
 
   ItemStatistic measure(const MetricItem& item) const override {
-    const at::Tensor mask = target_of(item, target_).squeeze().to(at::kLong);
-    QUENCH_CHECK(mask.dim() == 2, "the mask of item '", item.name, "' has the shape ", mask.sizes(),
-                 "; [height, width] was expected");
+    const at::Tensor mask = mask_of(item);
     const auto [predicted, classes] = class_map(item, mask);
     const at::Tensor counted = (mask >= 0).logical_and(mask != ignored_);
     const at::Tensor truth = mask.masked_select(counted), found = predicted.masked_select(counted);
@@ -90,6 +98,15 @@ class MeanIou : public Metric {
   }
 
  private:
+  at::Tensor mask_of(const MetricItem& item) const {
+    const at::Tensor mask = target_of(item, target_).squeeze();
+    QUENCH_CHECK(!mask.is_floating_point(), "the mask of item '", item.name, "' holds ", mask.dtype().name(),
+                 ", not integers: its numbers must be classes");
+    QUENCH_CHECK(mask.dim() == 2, "the mask of item '", item.name, "' has the shape ", mask.sizes(),
+                 "; [height, width] was expected");
+    return mask.to(at::kLong);
+  }
+
   // The predicted class of each pixel of the mask, and how many classes there are.
   std::pair<at::Tensor, std::int64_t> class_map(const MetricItem& item, const at::Tensor& mask) const {
     const at::Tensor& output = item.outputs.at(output_).tensor();
@@ -103,8 +120,11 @@ class MeanIou : public Metric {
     QUENCH_CHECK(output.dim() == 3 && output.size(0) > 1, "the output for item '", item.name, "' has the shape ",
                  output.sizes(), "; scores of [classes, height, width], or integers, were expected");
     at::Tensor scores = output.to(at::kFloat);
-    if (scores.sizes().slice(1) != mask.sizes())
+    if (scores.sizes().slice(1) != mask.sizes()) {
+      QUENCH_CHECK(is_of_input(item, mask), "the mask of item '", item.name, "' has the shape ", mask.sizes(),
+                   ", which is neither the output's ", scores.sizes().slice(1), " nor that of the model's input");
       scores = at::upsample_bilinear2d(scores.unsqueeze(0), mask.sizes(), /*align_corners=*/false)[0];
+    }
     return {scores.argmax(0), classes_ > 0 ? classes_ : scores.size(0)};
   }
 

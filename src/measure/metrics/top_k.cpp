@@ -22,12 +22,12 @@ class Fixed : public TopK {
 
 class Chosen : public TopK {
  public:
-  explicit Chosen(const Options& options) : TopK(checked(options.number("k")), options.word("output")) {}
+  explicit Chosen(const Options& options) : TopK(checked(whole_option(options, "k")), options.word("output")) {}
 
  private:
-  static std::int64_t checked(double k) {
-    QUENCH_CHECK(k >= 1 && k <= 1e9 && k == std::floor(k), "k must be a whole number from 1 to 1e9, not ", k);
-    return static_cast<std::int64_t>(k);
+  static std::int64_t checked(std::int64_t k) {
+    QUENCH_CHECK(k >= 1, "option 'k' must be at least 1, not ", k);
+    return k;
   }
 };
 
@@ -44,9 +44,9 @@ ItemStatistic TopK::measure(const MetricItem& item) const {
   const std::int64_t classes = logits.size(1);
   QUENCH_CHECK(classes >= 2, "the model's output has ", classes, " class; at least 2 were expected");
   const std::vector<RankedClass> top = top_classes(logits, std::max<std::int64_t>(k_, 2))[0];
-  QUENCH_CHECK(!labelled_ || (item.label >= 0 && item.label < classes), "image '", item.name, "' has label ",
-               item.label, ", but the model has ", classes, " classes");
-  QUENCH_CHECK(!std::isnan(top[0].logit), "the model gives NaN for image '", item.name, "'");
+  QUENCH_CHECK(!labelled_ || (item.label >= 0 && item.label < classes), "item '", item.name, "' has label ", item.label,
+               ", but the model has ", classes, " classes");
+  QUENCH_CHECK(!std::isnan(top[0].logit), "the model gives NaN for item '", item.name, "'");
   ItemStatistic statistic(kPlaces);
   const std::size_t counted = std::min(top.size(), static_cast<std::size_t>(k_));
   for (std::size_t i = 0; i < counted; ++i) statistic[kRight] += top[i].index == item.label ? 1 : 0;
@@ -64,8 +64,22 @@ std::optional<std::int64_t> TopK::right(const std::vector<ItemStatistic>& items)
 }
 
 Prediction prediction_of(std::int64_t index, const std::string& name, const ItemStatistic& statistic) {
+  QUENCH_CHECK(statistic.size() == kPlaces, "item '", name, "' has ", statistic.size(), " numbers for its prediction, ",
+               "not ", int{kPlaces});
   const auto whole = [&](Place place) { return static_cast<std::int64_t>(statistic[place]); };
   return {index, name, whole(kLabel), whole(kFirst), whole(kSecond), statistic[kFirstLogit], statistic[kSecondLogit]};
+}
+
+ItemStatistic statistic_of(const Prediction& prediction) {
+  ItemStatistic statistic(kPlaces);
+  statistic[kRight] = prediction.first == prediction.label ? 1 : 0;
+  statistic[kOne] = 1;
+  statistic[kLabel] = static_cast<double>(prediction.label);
+  statistic[kFirst] = static_cast<double>(prediction.first);
+  statistic[kSecond] = static_cast<double>(prediction.second);
+  statistic[kFirstLogit] = prediction.first_logit;
+  statistic[kSecondLogit] = prediction.second_logit;
+  return statistic;
 }
 
 QUENCH_REGISTER_METRIC("top1", Fixed<1>, "share of items whose label is the class with the largest score", "%",

@@ -22,7 +22,8 @@ class TopK : public RatioMetric {
   bool labelled_;
 };
 
-// What TopK::measure knows of an item.
+// What TopK::measure knows of an item, and back (of top-1). Throws for a statistic that is not of a TopK.
 Prediction prediction_of(std::int64_t index, const std::string& name, const ItemStatistic& statistic);
+ItemStatistic statistic_of(const Prediction& prediction);
 
 }  // namespace quench

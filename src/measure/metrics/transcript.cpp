@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "core/joined.h"
+#include "core/utf8.h"
 #include "data/top_classes.h"
 #include "quench/error.h"
 
@@ -23,6 +24,8 @@ std::vector<std::string> read_vocabulary(const std::string& path) {
   QUENCH_CHECK(file.is_open(), "cannot read the vocabulary '", path, "'");
   for (std::string line; std::getline(file, line);) {
     if (line.ends_with('\r')) line.pop_back();
+    QUENCH_CHECK(!first_not_utf8(line), "line ", tokens.size() + 1, " of the vocabulary '", path,
+                 "' is not UTF-8: convert the file (iconv -t UTF-8)");
     tokens.push_back(std::move(line));
   }
   QUENCH_CHECK(!tokens.empty(), "the vocabulary '", path, "' is empty");
@@ -61,7 +64,7 @@ std::vector<std::string> numbers_as_texts(const std::vector<std::int64_t>& ids) 
 }
 
 std::vector<std::int64_t> integers(const at::Tensor& tensor) {
-  const at::Tensor flat = tensor.reshape(-1).to(at::kLong).contiguous();
+  const at::Tensor flat = whole_numbers(tensor, "tokens").reshape(-1).contiguous();
   return {flat.const_data_ptr<std::int64_t>(), flat.const_data_ptr<std::int64_t>() + flat.numel()};
 }
 
@@ -74,9 +77,18 @@ Transcripts::Transcripts(const Options& options)
       target_(options.word("target")),
       space_(options.word("space")),
       vocabulary_(read_vocabulary(options.word("vocab"))),
-      blank_(static_cast<std::int64_t>(options.number("blank"))),
-      end_(static_cast<std::int64_t>(options.number("end"))),
-      ctc_(options.flag("ctc")) {}
+      blank_(whole_option(options, "blank")),
+      end_(whole_option(options, "end")),
+      ctc_(switch_option(options, "ctc")) {
+  if (!vocabulary_.empty())
+    check_marks(static_cast<std::int64_t>(vocabulary_.size()), concat("the vocabulary '", options.word("vocab"), "'"));
+}
+
+void Transcripts::check_marks(std::int64_t tokens, const std::string& owner) const {
+  for (const auto& [name, mark] : {std::pair{"blank", blank_}, std::pair{"end", end_}})
+    QUENCH_CHECK(mark < tokens, "option '", name, "' is token ", mark, ", but ", owner, " has ", tokens,
+                 " tokens, from 0 to ", tokens - 1, "; -1 is for none");
+}
 
 std::vector<OptionInfo> Transcripts::options() {
   return {{"output", std::string(), "the output: scores of [steps, tokens], or tokens; default: the first"},
@@ -94,6 +106,7 @@ std::vector<std::int64_t> Transcripts::written_ids(const MetricItem& item) const
   const at::Tensor squeezed = scores && output.dim() == 3 && output.size(0) == 1 ? output[0] : output;
   QUENCH_CHECK(!scores || squeezed.dim() == 2, "the output for item '", item.name, "' has the shape ", output.sizes(),
                "; scores of [steps, tokens], or tokens, were expected");
+  if (scores) check_marks(squeezed.size(1), "the model's output");
   std::vector<std::int64_t> ids = integers(scores ? top_class(squeezed.to(at::kFloat)) : squeezed);
   if (end_ >= 0) ids.erase(std::find(ids.begin(), ids.end(), end_), ids.end());
   if (ctc_) ids.erase(std::unique(ids.begin(), ids.end()), ids.end());

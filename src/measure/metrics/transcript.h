@@ -23,6 +23,7 @@ class Transcripts {
   Pair characters(const MetricItem& item) const;  // without vocab=: tokens
 
  private:
+  void check_marks(std::int64_t tokens, const std::string& owner) const;  // blank= and end= are among so many
   std::vector<std::int64_t> written_ids(const MetricItem& item) const;
   std::vector<std::int64_t> reference_ids(const at::Tensor& target) const;
   std::string text_of(const std::vector<std::int64_t>& ids) const;
