@@ -23,6 +23,7 @@ demo: configure
 	@examples/demo/run $(BUILD)
 
 test: configure
+	@tools/install-packages --browser
 	tools/check
 	cmake --build $(BUILD) -j $(JOBS)
 	tools/check-includes --compile $(BUILD)

@@ -9,6 +9,7 @@
 #include "measure/model_summary.h"
 #include "quench/error.h"
 #include "quench/process.h"
+#include "report/kept_results.h"
 #include "report/speed_text.h"
 
 namespace quench {
@@ -45,10 +46,13 @@ void bench(const Arguments& arguments, const CommonOptions& common) {
   Progress progress(std::cerr, progress_style(common.silent()), "measuring", "ms");
   options.progress = [&](std::int64_t done, std::int64_t total) { progress.show(done, total); };
   const SpeedRecord record = measure_speed(bind_dims(with_batch(graph, arguments.batch), arguments.dims), options);
+  Json result = {{"model", arguments.model}, {"run_as", arguments.engine.empty() ? "file" : arguments.engine}};
+  result.update(json_of(record));
   if (common.json)
-    print_json(json_of(record));
+    print_json(result);
   else
     std::cout << speed_text(record, arguments.steps);
+  keep_result(arguments.model, kBenchFile, result, {"run_as", "batch", "threads"});
 }
 
 }  // namespace

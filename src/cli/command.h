@@ -70,6 +70,7 @@ void add_deploy(CLI::App& app, CommandLine& command_line);
 void add_compare(CLI::App& app, CommandLine& command_line);
 void add_bench(CLI::App& app, CommandLine& command_line);
 void add_verify(CLI::App& app, CommandLine& command_line);
+void add_report(CLI::App& app, CommandLine& command_line);
 void add_help(CLI::App& app, CommandLine& command_line);
 void add_completion(CLI::App& app, CommandLine& command_line);
 

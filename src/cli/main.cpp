@@ -46,6 +46,7 @@ void add_commands(CLI::App& app, CommandLine& command_line) {
   add_compare(app, command_line);
   add_bench(app, command_line);
   add_verify(app, command_line);
+  add_report(app, command_line);
   add_help(app, command_line);
   add_completion(app, command_line);
   // Last: a command would take it over.

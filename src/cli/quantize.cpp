@@ -11,6 +11,7 @@
 #include "cli/flag_names.h"
 #include "cli/load_model.h"
 #include "cli/quantize_job.h"
+#include "cli/run_report.h"
 #include "core/atomic_file.h"
 #include "core/folder_lock.h"
 #include "core/interrupt.h"
@@ -141,7 +142,8 @@ QuantPlan plan_of_float_model(const QuantizeRecord& record) {
 }
 
 // All of it or nothing: what an earlier run left in the folder is then gone.
-void write_results(const QuantizeJob& job, const Quantized& result, const std::optional<Deployment>& files) {
+void write_results(const QuantizeJob& job, const Quantized& result, const std::optional<Deployment>& files,
+                   const Dataset* calib) {
   OutputFolder folder(job.config.output);
   const QuantizeRecord& record = result.record;
   Graph file = with_plan_text(result.model);
@@ -155,6 +157,7 @@ void write_results(const QuantizeJob& job, const Quantized& result, const std::o
   if (const std::string dump = job.file(dump_name(job.dump_after)); std::filesystem::exists(dump))
     std::filesystem::rename(dump, folder.staged(dump_name(job.dump_after)));
   if (files && job.config.deploy.folder.empty()) write_deployment(*files, folder.staged("deploy"));
+  if (job.report) write_run_report(job, folder, result.model, calib);
   folder.commit(job.force);
   std::filesystem::remove_all(job.checkpoint());
 }
@@ -325,7 +328,7 @@ void run_job(const QuantizeJob& job, const Processes& processes, const CommonOpt
     });
   record.stages.insert(record.stages.begin(), stages.records().front());
   if (stages.records().size() > 1) record.stages.push_back(stages.records().back());
-  write_results(job, result, files);
+  write_results(job, result, files, data.calib.get());
   // A deployment that the config names is the user's.
   if (files && !job.config.deploy.folder.empty()) write_deployment(*files, job.deploy_folder(), job.force);
   if (wrong) std::rethrow_exception(wrong);

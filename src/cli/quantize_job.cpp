@@ -249,6 +249,8 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
                   "items for measuring the errors of single layers (default: 8; 0: none)")
       ->type_name("N")
       ->check(CLI::Range(0, 1 << 20));
+  command.add_flag("--report", arguments.report,
+                   "also write report.html ('quench report'), with histograms of activations on 32 items");
   command.add_flag("--skip-broken", arguments.skip_broken, "report broken items and skip them");
   command.add_flag("--force", arguments.force, "replace existing files, whoever wrote them");
   command.add_flag("--no-deploy", arguments.no_deploy, "do not write the target's files (into DIR/deploy)");
@@ -315,6 +317,7 @@ QuantizeJob job_of(const QuantizeArguments& arguments) {
   job.dump_after = arguments.dump_after;
   job.device = job.config.calibration.device;
   job.deploy = !arguments.no_deploy;
+  job.report = arguments.report;
   job.force = arguments.force;
   job.dry_run = arguments.dry_run;
   job.integer = arguments.integer;

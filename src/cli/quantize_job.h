@@ -27,8 +27,8 @@ struct QuantizeArguments {
   std::optional<double> lr;
   std::optional<std::int64_t> train_batch;
   std::optional<std::uint64_t> seed;
-  bool no_deploy = false, force = false, equalize = false, dry_run = false, time = false, skip_broken = false,
-       resume = false;
+  bool no_deploy = false, report = false, force = false, equalize = false, dry_run = false, time = false,
+       skip_broken = false, resume = false;
   std::optional<bool> integer;
   std::int64_t batch = 0;
   std::int64_t profile_items = 8;
@@ -45,7 +45,7 @@ struct QuantizeJob {
   std::string plan_file, stop_after, dump_after, device;
   std::string name;  // of the model, for file names
   ProcessPlace place;
-  bool deploy = true, force = false, dry_run = false, time = false, skip_broken = false, resume = false;
+  bool deploy = true, report = false, force = false, dry_run = false, time = false, skip_broken = false, resume = false;
   std::optional<bool> integer;
   std::int64_t batch = 0, profile_items = 0;
   int workers = 1;

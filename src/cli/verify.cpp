@@ -10,6 +10,7 @@
 #include "quench/error.h"
 #include "quench/import.h"
 #include "quench/verify.h"
+#include "report/kept_results.h"
 #include "report/verify_text.h"
 
 namespace quench {
@@ -59,6 +60,7 @@ void verify_model(const Arguments& arguments, CommandLine& command_line) {
     if (!results.back().passed()) command_line.exit_code = kCheckFailed;
   }
   print_results(results, arguments.details, command_line.common.json);
+  for (const VerifyResult& result : results) keep_result(result.file, kVerifyFile, json_of(result), {"runtime"});
 }
 
 void add_bounds(CLI::App& command, VerifyOptions& options) {

@@ -151,6 +151,17 @@ void check_free(const std::string& folder, const std::string& file, bool force) 
                "it");
 }
 
+void write_own_file(const std::string& folder, const std::string& file, std::string_view bytes) {
+  check_free(folder, file, /*force=*/false);
+  std::vector<std::string> files = listed_in(folder);
+  QUENCH_CHECK(!files.empty(), "'", folder, "' is not a folder of ours: it has no list of files");
+  write_file_atomically((fs::path(folder) / file).string(), bytes);
+  if (std::find(files.begin(), files.end(), file) != files.end()) return;
+  files.push_back(file);
+  std::sort(files.begin(), files.end());
+  write_file_atomically((fs::path(folder) / kFileList).string(), list_of(files));
+}
+
 OutputFolder::OutputFolder(const std::string& path) : path_(path) {
   QUENCH_CHECK(!fs::exists(path_) || fs::is_directory(path_), "'", path, "' exists and is not a folder");
   std::error_code error;

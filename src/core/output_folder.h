@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace quench {
@@ -19,6 +20,10 @@ std::vector<std::string> own_files(const std::string& folder);
 // Throws if the file exists and is not ours; with `force`, only if it is a folder. First finishes what a process that
 // was killed while it moved its files had begun.
 void check_free(const std::string& folder, const std::string& file, bool force);
+
+// Writes one more file into a folder and lists it, so that the job that writes the folder next removes it with the
+// others. Throws if the folder has no list, or if the file is there and not ours.
+void write_own_file(const std::string& folder, const std::string& file, std::string_view bytes);
 
 class OutputFolder {
  public:

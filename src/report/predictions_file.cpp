@@ -78,8 +78,6 @@ std::vector<std::string_view> split(std::string_view line) {
   }
 }
 
-}
-
 ItemStatistic parse_statistic(std::string_view text) {
   ItemStatistic statistic;
   while (!text.empty()) {

@@ -158,5 +158,23 @@ TEST_F(OutputFolders, AListCannotNameWhatLiesOutside) {
   EXPECT_EQ(contents(), Files{"b"});
 }
 
+TEST_F(OutputFolders, OneMoreFileGoesWithTheOthers) {
+  make({"a"});
+  write_own_file(path(), "later", "text");
+  write_own_file(path(), "later", "other text");
+  EXPECT_EQ(own_files(path()), (std::vector<std::string>{kFileList, "a", "later"}));
+  EXPECT_EQ(read_text(path("later")), "other text");
+  make({"b"});
+  EXPECT_EQ(contents(), std::vector<std::string>{"b"});
+}
+
+TEST_F(OutputFolders, OneMoreFileReplacesNobodyElses) {
+  make({"a"});
+  write(path("mine"), "mine");
+  EXPECT_ERROR(write_own_file(path(), "mine", "text"), "does not name it as a file of ours");
+  EXPECT_EQ(read_text(path("mine")), "mine");
+  EXPECT_ERROR(write_own_file(folder_.path("."), "later", "text"), "is not a folder of ours");
+}
+
 }  // namespace
 }  // namespace quench

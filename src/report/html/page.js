@@ -1,0 +1,31 @@
+// Puts the page together: theme, run, sections.
+function setTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  try { localStorage.setItem("quench-theme", theme); } catch { /* a page from a file may have no storage */ }
+}
+function startTheme() {
+  let kept = null;
+  try { kept = localStorage.getItem("quench-theme"); } catch { /* see above */ }
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  document.documentElement.dataset.theme = kept ?? (system.matches ? "dark" : "light");
+  system.addEventListener("change", () => { if (!kept) document.documentElement.dataset.theme = system.matches ? "dark" : "light"; });
+  byId("theme").addEventListener("click", () => { kept = document.documentElement.dataset.theme === "dark" ? "light" : "dark"; setTheme(kept); });
+}
+
+function startRuns() {
+  if (runs.length < 2) return;
+  byId("run-picker").hidden = false;
+  const pick = byId("run");
+  runs.forEach((run, i) => pick.append(el("option", { value: i }, run.name)));
+  pick.addEventListener("change", () => state.showRun(runs[pick.value]));
+}
+
+startTheme();
+startRuns();
+drawSummary();
+drawLayers();
+drawGraph();
+drawTensors();
+drawCurves();
+drawProvenance();
+state.on("run", () => { drawSummary(); drawGraph(); drawTensors(); drawProvenance(); });
