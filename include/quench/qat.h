@@ -33,7 +33,7 @@ class QatModule : public torch::nn::Module {
  public:
   // Any model with quantizers, prepared or calibrated. Parameters and buffers of the module in `source`, if the graph
   // was made from it and shares its tensors, are all registered, those that the graph does not use too; frozen ones
-  // stay frozen.
+  // stay frozen. Without one, all weights and biases of the graph learn.
   explicit QatModule(QuantizedModel model, const EagerModel* source = nullptr);
   ~QatModule() override;
 

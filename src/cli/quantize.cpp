@@ -32,6 +32,7 @@
 #include "report/plan_json.h"
 #include "report/quantize_record.h"
 #include "report/reconstruct_text.h"
+#include "report/result_file.h"
 #include "report/table.h"
 #include "report/train_text.h"
 
@@ -126,30 +127,13 @@ std::optional<Deployment> deploy_graph(const QuantizeJob& job, const Dataset& da
   }
 }
 
-// The plan as it fits the float model: what smoothing moved is back in place. That is the one to edit and feed back.
-QuantPlan plan_of_float_model(const QuantizeRecord& record) {
-  QuantPlan plan = *record.plan;
-  if (!record.smoothed) return plan;
-  for (const SmoothedTensor& one : record.smoothed->tensors) {
-    if (!one.product) continue;
-    std::erase_if(plan.skipped, [&](const PlanSkip& skip) { return skip.value == one.value; });
-    for (PlanEntry& entry : plan.entries) {
-      if (entry.value == one.quantized) entry.value = one.value;
-      std::replace(entry.derived_from.begin(), entry.derived_from.end(), one.quantized, one.value);
-    }
-  }
-  return plan;
-}
-
 // All of it or nothing: what an earlier run left in the folder is then gone.
 void write_results(const QuantizeJob& job, const Quantized& result, const std::optional<Deployment>& files,
                    const Dataset* calib) {
   OutputFolder folder(job.config.output);
   const QuantizeRecord& record = result.record;
-  Graph file = with_plan_text(result.model);
+  Graph file = result_file(result);
   for (const auto& [key, value] : job.config.metadata) file.metadata[key] = value;
-  file.metadata["quench.format"] = "1";
-  file.metadata["quench.record"] = provenance_of(record).dump();
   export_onnx(file, folder.staged(job.name + kCalibratedEnding));
   if (record.plan) write_file_atomically(folder.staged("plan.yaml"), to_yaml(plan_of_float_model(record)));
   write_file_atomically(folder.staged("record.json"), json_of(record).dump(2) + "\n");

@@ -10,6 +10,7 @@
 #include "qat/prepared_text.h"
 #include "qat/training_graph.h"
 #include "quench/error.h"
+#include "quench/op.h"
 #include "quench/qat.h"
 
 namespace quench {
@@ -67,6 +68,23 @@ std::vector<at::Tensor> frozen_parameters(const torch::nn::Module* owner) {
   return frozen;
 }
 
+// What a layer reads, behind its quantizers.
+Value* behind_quantizers(Value* value) {
+  while (value && (is_quantizer(value->producer()) || is_bias_quantizer(value->producer())))
+    value = value->producer()->input(0);
+  return value;
+}
+
+// Where no module says what learns: all weights and biases, those that folding and corrections computed too.
+void let_weights_learn(const Graph& graph) {
+  for (const auto& node : graph.nodes()) {
+    for (const int slot : entry_of(*node).traits.parameter_slots) {
+      Value* value = behind_quantizers(node->input(slot));
+      if (value && value->is_constant() && value->dtype() == DType::kFloat) value->set_parameter(true);
+    }
+  }
+}
+
 }  // namespace
 
 QatModule::QatModule(QuantizedModel model, const EagerModel* source)
@@ -75,6 +93,7 @@ QatModule::QatModule(QuantizedModel model, const EagerModel* source)
       has_scales_(model_->stage >= ModelStage::kCalibrated),
       seed_(static_cast<std::uint64_t>(at::randint(1 << 30, {}).item<std::int64_t>())) {
   QUENCH_CHECK(model_->stage != ModelStage::kConverted, "a converted model has no parameters to train");
+  if (!source) let_weights_learn(model_->graph);
   const torch::nn::Module* owner = source ? &source->module() : nullptr;
   const std::vector<at::Tensor> frozen = frozen_parameters(owner);
   training_ = std::make_unique<TrainingGraph>(*model_, device_of(owner));

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "qat/stubbed_net.h"
+#include "quench/pass.h"
 #include "quench/qat.h"
 #include "support/expect_error.h"
 
@@ -49,6 +50,22 @@ TEST(QatModule, AStepTrainsTheModule) {
   }
   EXPECT_EQ(net->bn->num_batches_tracked.item<int>(), 1);
   EXPECT_FALSE(at::equal(net->bn->running_mean, at::zeros({4})));
+}
+
+TEST(QatModule, WithoutAModuleAllWeightsLearn) {
+  const auto net = make_net();
+  const auto q = prepared(net, get_default_qat_qconfig("fbgemm"));
+  q->forward(images(8));
+  QuantizedModel model = q->model();
+  run_passes(model.graph, {"fold_live_norms"});
+  for (Value* constant : model.graph.constants()) constant->set_parameter(false);  // as folding leaves its results
+  QatModule alone(std::move(model));
+  EXPECT_EQ(names_of(alone.named_parameters()),
+            (std::set<std::string>{"conv.weight", "conv.bias", "fc.weight", "fc.bias"}));
+  torch::optim::SGD optimizer(alone.parameters(), 0.1);
+  const at::Tensor before = alone.named_parameters()["conv.weight"].detach().clone();
+  step(alone, optimizer, images(8));
+  EXPECT_FALSE(at::equal(alone.named_parameters()["conv.weight"], before));
 }
 
 TEST(QatModule, AFrozenParameterStaysFrozen) {

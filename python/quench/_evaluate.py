@@ -1,0 +1,56 @@
+"""How good a model is on data."""
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Callable, Optional, Union
+
+from . import _C
+from ._data import Data, dataset_of
+from ._progress import Progress, showing
+
+# The name of one of the library's ("top5", "mse:output=logits"), or a function (output, target) -> number of one item.
+Metric = Union[str, Callable[[Any, Any], Any]]
+
+
+@dataclass(frozen=True)
+class MetricValue:
+    """One metric's result, with its 95 % interval where there is one."""
+
+    name: str
+    value: float
+    low: Optional[float] = None
+    high: Optional[float] = None
+    unit: str = ""
+
+
+class Evaluation:
+    """Metrics by name: `evaluation["top1"]` is a number. `record` is all that `quench eval --json` prints."""
+
+    def __init__(self, record: dict[str, Any], names: list[str]) -> None:
+        self.record = record
+        self.metrics: dict[str, MetricValue] = {}
+        for at, found in enumerate(record.get("metrics", [])):
+            name = names[at] if names else found["name"]
+            self.metrics[name] = MetricValue(name, found["value"], found.get("low"), found.get("high"), found["unit"])
+
+    @property
+    def items(self) -> int:
+        """How many were measured."""
+        return next(self.record[key] for key in ("items", "images", "texts") if key in self.record)
+
+    def __getitem__(self, name: str) -> float:
+        return self.metrics[name].value
+
+    def __repr__(self) -> str:
+        return f"Evaluation({', '.join(f'{m.name}={m.value:.6g}' for m in self.metrics.values())}; {self.items} items)"
+
+
+def evaluate_graph(graph: _C.Graph, data: Data, metric: Union[None, Metric, list[Metric]], progress: Progress) -> Evaluation:
+    """By the metrics of the data's kind, unless others are named."""
+    wanted = [] if metric is None else list(metric) if isinstance(metric, (list, tuple)) else [metric]
+    functions = [one for one in wanted if callable(one)]
+    texts = [f"python:function={functions.index(one)}" if callable(one) else one for one in wanted]
+    names = [getattr(one, "__name__", type(one).__name__) if callable(one) else one for one in wanted]
+    with showing(progress) as show:
+        return Evaluation(json.loads(_C.evaluate(graph, dataset_of(data, graph), texts, functions, show)), names)

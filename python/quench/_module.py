@@ -1,0 +1,82 @@
+"""The fake-quantized network as a torch.nn.Module."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable
+
+import torch
+
+from . import _C
+
+if TYPE_CHECKING:
+    from ._model import QuantizedModel
+
+
+class QuantizedModule(torch.nn.Module):
+    """Computes as the integers will, with gradients through the quantizers: a loop of your own can train it.
+
+    Parameters are the network's, and what quantizers learn ("conv.weight_fake_quant.scale"). They are the very tensors that
+    the library computes with, so any optimizer may change them in place. In training, quantizers that follow an observer
+    do so, and BatchNorm takes the statistics of the batch; in evaluation neither does.
+    """
+
+    def __init__(self, core: _C.Model, name: str = "model") -> None:
+        super().__init__()
+        self.name = name
+        self._core = _C.QatModule(core)
+        for path, tensor in self._core.parameters:
+            tensor.__class__ = torch.nn.Parameter  # the same tensor, which a copy of the usual kind would not be
+            _register(self, path, tensor, torch.nn.Module.register_parameter)
+        for path, tensor in self._core.buffers:
+            _register(self, path, tensor, torch.nn.Module.register_buffer)
+        self.eval()
+
+    def forward(self, *inputs: torch.Tensor) -> Any:
+        """A tensor, or a tuple of them if the network has several outputs."""
+        outputs = self._core.forward(list(inputs), self.training)
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def model(self) -> QuantizedModel:
+        """As it is now, with tensors of its own: to evaluate, deploy, convert or save."""
+        from ._model import QuantizedModel
+        return QuantizedModel(self._core.model(), self.name)
+
+    def enable_observer(self) -> None:
+        """Observers see what is computed in training (as in the beginning)."""
+        self._core.enable_observer()
+
+    def disable_observer(self) -> None:
+        """Scales stay, or only learn."""
+        self._core.disable_observer()
+
+    def enable_fake_quant(self) -> None:
+        """Quantizers quantize (as in the beginning)."""
+        self._core.enable_fake_quant()
+
+    def disable_fake_quant(self) -> None:
+        """Quantizers let everything pass: the float network."""
+        self._core.disable_fake_quant()
+
+    def freeze_bn_stats(self) -> None:
+        """BatchNorm keeps its statistics; gamma and beta still learn."""
+        self._core.freeze_bn_stats()
+
+    def update_bn_stats(self) -> None:
+        """BatchNorm takes those of the batches again."""
+        self._core.update_bn_stats()
+
+    def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> QuantizedModule:
+        # to(device) and its like: in place, since the library holds these tensors.
+        with torch.no_grad():
+            for tensor in (*self.parameters(), *self.buffers()):
+                tensor.data = fn(tensor.data)
+        return self
+
+
+def _register(root: torch.nn.Module, path: str, tensor: torch.Tensor, register: Callable[..., None]) -> None:
+    """Under its dotted name: modules between the outermost and it are made as needed."""
+    *parts, last = path.split(".")
+    for part in parts:
+        if part not in root._modules:
+            root.add_module(part, torch.nn.Module())
+        root = root._modules[part]  # type: ignore[assignment]
+    register(root, last, tensor)

@@ -1,0 +1,65 @@
+"""evaluate(), by metrics of the library and by functions."""
+import unittest
+
+import torch
+
+import quench
+from demo import IMAGES, LABELS, MODEL, Case
+
+
+class Evaluate(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.result = quench.quantize(MODEL, [IMAGES[:32]], platform="onnxruntime", progress=False)
+        cls.data = [(IMAGES[:200], LABELS[:200])]
+
+    def test_top1_is_what_counting_gives(self):
+        right = (self.result(IMAGES[:200]).argmax(1) == LABELS[:200]).float().mean().item()
+        found = self.result.evaluate(self.data, progress=False)
+        self.assertAlmostEqual(found["top1"], right, places=6)
+        self.assertEqual((found.items, sorted(found.metrics)), (200, ["top1", "top5"]))
+        self.assertLess(found.metrics["top1"].low, right)
+
+    def test_a_function_gets_each_output_and_its_target(self):
+        def margin(output, target):
+            self.assertEqual((tuple(output.shape), type(target)), ((10,), int))
+            return output[target] - output.mean()
+
+        found = self.result.evaluate(self.data, [margin, "top1"], progress=False)
+        logits = self.result(IMAGES[:200])
+        expected = (logits[torch.arange(200), LABELS[:200]] - logits.mean(1)).mean().item()
+        self.assertAlmostEqual(found["margin"], expected, delta=1e-3)  # a code more or less
+        self.assertIn("top1", found.metrics)
+
+    def test_targets_may_be_tensors(self):
+        wanted = torch.randn(200, 10)
+        found = self.result.evaluate([(IMAGES[:200], wanted)], lambda output, target: (output - target).abs().mean(),
+                                     progress=False)
+        expected = (self.result(IMAGES[:200]) - wanted).abs().mean().item()
+        self.assertAlmostEqual(found["<lambda>"], expected, delta=1e-3)  # a code more or less
+        by_name = self.result.evaluate([(IMAGES[:200], wanted)], "mse:to=target", progress=False)
+        self.assertAlmostEqual(by_name["mse:to=target"], (self.result(IMAGES[:200]) - wanted).square().mean().item(),
+                               delta=1e-2)
+
+    def test_what_a_function_raises_comes_out(self):
+        def broken(output, target):
+            raise ZeroDivisionError("mine")
+
+        with self.assertRaisesRegex(ZeroDivisionError, "mine"):
+            self.result.evaluate(self.data, broken, progress=False)
+        self.result.evaluate(self.data, progress=False)  # nothing is left of it
+
+    def test_progress_is_told(self):
+        seen = []
+        self.result.evaluate(self.data, progress=lambda *told: seen.append(told))
+        self.assertEqual(seen[-1], ("evaluating", 200, 200))
+
+    def test_errors(self):
+        with self.assertRaisesRegex(quench.Error, "needs labels, which the data does not have"):
+            self.result.evaluate([IMAGES[:8]], "top1", progress=False)
+        with self.assertRaisesRegex(quench.Error, "unknown metric 'top_1'"):
+            self.result.evaluate(self.data, "top_1", progress=False)
+
+
+if __name__ == "__main__":
+    unittest.main()
