@@ -75,7 +75,7 @@ Json kept_results(const std::string& folder, const char* kept_in, const std::vec
     if (is_outdated(folder, result)) result["outdated"] = true;
   for (const std::string& file : printed) {
     const Json found = read_json(file);
-    QUENCH_CHECK(found.is_object(), "'", file, "' is not what 'quench verify --json' or 'quench bench --json' prints");
+    QUENCH_CHECK(found.is_object(), "'", file, "' is not what 'quench verify' or 'quench bench' prints as JSON");
     if (!found.contains("files"))
       list.push_back(found);
     else

@@ -160,7 +160,7 @@ void write_predictions(const std::string& path, const EvalResult& result) {
 EvalResult read_predictions(const std::string& path) {
   const std::string first = first_line_of(path);
   QUENCH_CHECK(!is_older(first), "'", path, "' is of an older format (", first.substr(2), "; this is ",
-               std::string(kFirstLine).substr(2), "): write it again with quench eval --predictions");
+               std::string(kFirstLine).substr(2), "): write it again with this version of quench");
   QUENCH_CHECK(first == kFirstLine, "'", path, "' is not a predictions file: its first line must be '", kFirstLine,
                "'");
   std::ifstream in(path);

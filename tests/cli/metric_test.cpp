@@ -117,7 +117,7 @@ TEST(EvalMetric, RefusesAFileOfAnOlderFormatBeforeTheWork) {
   const Outcome outcome = files.eval("m.onnx", {"--against", files.path("old.tsv")});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_NE(outcome.err.find("is of an older format (quench predictions 1; this is quench predictions 2): write it "
-                             "again with quench eval --predictions"),
+                             "again with this version of quench"),
             std::string::npos)
       << outcome.err;
 }
