@@ -12,6 +12,7 @@
 #include "calibrate/shares.h"
 #include "calibrate/slice_size.h"
 #include "calibrate/statistics.h"
+#include "core/counted.h"
 #include "data/feed.h"
 #include "quench/distributed.h"
 #include "quench/error.h"
@@ -131,8 +132,8 @@ void note_averages(const Observing& observing, CalibrationRecord& record) {
   const auto averaging = std::count_if(
       all.begin(), all.end(), [](const ObservedQuantizer& one) { return one.from_data && one.observer->by_batch(); });
   if (averaging == 0) return;
-  record.notes.push_back(
-      concat(averaging, " observers average over the batches: ", record.batches, " of ", record.batch, " items"));
+  record.notes.push_back(concat(counted(averaging, "observer"), averaging == 1 ? " averages" : " average", " over ",
+                                counted(record.batches, "batch", "batches"), " of ", record.batch, " items"));
   if (record.batch < kDefaultBatch)
     record.notes.push_back(concat("warning: batches of ", record.batch, " are below the reference's ", kDefaultBatch,
                                   ": averaged ranges come out narrower, and accuracy may drop"));

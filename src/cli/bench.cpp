@@ -62,7 +62,7 @@ void add_bench(CLI::App& app, CommandLine& command_line) {
   CLI::App& command = add_command(app, command_line, "bench", "speed and memory of a model, and its slowest layers");
   command.add_option("model", arguments->model, "the model file: float, quantized or converted")->required();
   add_engine_option(command, arguments->engine);
-  command.add_option("--batch", arguments->batch, "items at a time (default: 1, or what the model fixes)")
+  command.add_option("--batch", arguments->batch, "items at a time (default: 1, or the model's fixed batch)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
   command.add_option("--seconds", arguments->speed.seconds, "how long to measure (default: 3)")

@@ -83,7 +83,7 @@ void add_dim_option(CLI::App& command, std::map<std::string, std::int64_t>& dims
               dims[text.substr(0, equals)] = number;
             }
           },
-          "the size of a symbolic dimension, such as N=4 (default: 1, or the least that fits); repeatable")
+          "the size of a symbolic dimension, such as N=4 (default: 1, or the smallest that fits); repeatable")
       ->type_name("NAME=NUMBER")
       ->allow_extra_args(false);
 }

@@ -53,7 +53,7 @@ int compare(const Arguments& arguments, const CommonOptions& common) {
 void add_compare(CLI::App& app, CommandLine& command_line) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App& command =
-      add_command(app, command_line, "compare", "differences of two models, tensor by tensor, on the same data");
+      add_command(app, command_line, "compare", "differences between two models, tensor by tensor, on the same data");
   command.add_option("a", arguments->a, "a model file: float, quantized or converted")->required();
   command
       .add_option("b", arguments->b,
@@ -65,7 +65,7 @@ void add_compare(CLI::App& app, CommandLine& command_line) {
       ->check(CLI::Range(1, 1 << 30));
   command
       .add_option("--batch", arguments->compare.batch,
-                  "items at a time (default: 8, with a runtime 32, or what the model fixes)")
+                  "items at a time (default: 8, with a runtime 32, or the model's fixed batch)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
   command.add_option("--bound", arguments->bound, "the largest difference allowed, in steps; beyond it: exit code 3")

@@ -1,4 +1,4 @@
-// quench convert: from a calibrated model to one that computes on integers.
+// quench convert: turn a calibrated model into one that computes on integers.
 #include "quench/convert.h"
 
 #include <CLI/CLI.hpp>
@@ -60,7 +60,7 @@ void convert_model(const Arguments& arguments, const CommonOptions& common) {
 void add_convert(CLI::App& app, CommandLine& command_line) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App& command =
-      add_command(app, command_line, "convert", "from a calibrated model to one that computes on integers");
+      add_command(app, command_line, "convert", "turn a calibrated model into one that computes on integers");
   command.add_option("model", arguments->model, "the calibrated model (.quench.onnx)")->required();
   command.add_option("-o,--output", arguments->output, "file for the converted model (NAME.quench.onnx)")
       ->type_name("FILE");
@@ -70,7 +70,7 @@ void add_convert(CLI::App& app, CommandLine& command_line) {
       ->type_name("RULE");
   command
       .add_option("--multiplier-bits", arguments->convert.multiplier_bits,
-                  "of the fixed-point multiplier of half_up (default: 31)")
+                  "bits of half_up's fixed-point multiplier (default: 31)")
       ->type_name("N")
       ->check(CLI::Range(2, 31));
   command.add_flag("--print", arguments->print, "print the layers, as PyTorch prints a converted module");

@@ -8,9 +8,9 @@ namespace quench {
 
 void add_engine_option(CLI::App& command, std::string& engine) {
   command
-      .add_option(
-          "--engine", engine,
-          "of a quantized model: float (without its quantizers), simulated, or integer (default: as the file is)")
+      .add_option("--engine", engine,
+                  "how to run a quantized model: float (without its quantizers), simulated, or integer (default: as "
+                  "the file is)")
       ->type_name("NAME")
       ->check(CLI::IsMember({"float", "simulated", "integer"}));
 }

@@ -243,7 +243,7 @@ void add_eval(CLI::App& app, CommandLine& command_line) {
                   "(docs/data.md; 'quench list data')")
       ->required()
       ->type_name("SPEC");
-  command.add_option("--batch", options->eval.batch, "items at a time (default: 32, or what the model fixes)")
+  command.add_option("--batch", options->eval.batch, "items at a time (default: 32, or the model's fixed batch)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
   command.add_option("--limit", options->limit, "only the first N items")

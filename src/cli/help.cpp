@@ -29,7 +29,7 @@ void add_help(CLI::App& app, CommandLine& command_line) {
     bool man = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(app, command_line, "help", "what there is, or the options of a command");
+  CLI::App& command = add_command(app, command_line, "help", "the list of commands, or the options of one");
   command.add_option("command", options->command, "the command (default: all, with a line on each)");
   command.add_flag("--man", options->man, "the manual page, for man: quench help --man | man -l -");
   command.callback([&app, &command_line, options] {

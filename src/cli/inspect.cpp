@@ -181,7 +181,7 @@ void add_inspect(CLI::App& app, CommandLine& command_line) {
   command.add_option("--why", options->why, "why this tensor is quantized, or stays float")->type_name("TENSOR");
   command
       .add_option("--units", options->units,
-                  "the units that reconstruction works on, instead: block (the default) or layer")
+                  "show the units that reconstruction works on instead: block (the default) or layer")
       ->type_name("PATTERN")
       ->expected(0, 1)
       ->default_str("block");

@@ -152,7 +152,7 @@ void add_list(CLI::App& app, CommandLine& command_line) {
                      "ops, passes, observers, fake-quantizers, platforms, methods, loops, exporters, runtimes, data, "
                      "targets, metrics, zoo, keys or options (default: all)");
   command.add_flag("--markdown", options->markdown, "as the tables of docs/reference.md");
-  command.add_flag("--plain", options->plain, "the names alone, one a line");
+  command.add_flag("--plain", options->plain, "only the names, one per line");
   command.callback([&command_line, options] {
     command_line.action = [&command_line, options] {
       const std::vector<Section> sections = chosen_sections(options->key);

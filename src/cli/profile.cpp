@@ -1,4 +1,4 @@
-// quench profile: which layers of a quantized model lose most.
+// quench profile: which layers of a quantized model lose the most accuracy.
 #include <CLI/CLI.hpp>
 #include <iostream>
 
@@ -51,7 +51,8 @@ void run_profile(Arguments options, const CommonOptions& common) {
 
 void add_profile(CLI::App& app, CommandLine& command_line) {
   auto options = std::make_shared<Arguments>();
-  CLI::App& command = add_command(app, command_line, "profile", "which layers of a quantized model lose most");
+  CLI::App& command =
+      add_command(app, command_line, "profile", "which layers of a quantized model lose the most accuracy");
   command.add_option("model", options->model, "the quantized model (.quench.onnx)")->required();
   command.add_option("--data", options->data, "the data set (docs/data.md); labels are not needed")
       ->required()
@@ -60,7 +61,7 @@ void add_profile(CLI::App& app, CommandLine& command_line) {
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 30));
   command
-      .add_option("--batch", options->profile.batch, "items at a time (default: by memory, or what the model fixes)")
+      .add_option("--batch", options->profile.batch, "items at a time (default: by memory, or the model's fixed batch)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
   command

@@ -133,7 +133,7 @@ void check_earlier_results(const QuantizeJob& job) {
                  "' already exists; --force replaces it, and all files of that job with it");
   const std::string checkpoint = job.training() + "/checkpoint.safetensors";
   QUENCH_CHECK(!job.config.train || !fs::exists(checkpoint), "'", checkpoint,
-               "' is of an interrupted training; --resume goes on from it, --force discards it");
+               "' belongs to an interrupted training run; --resume continues it, --force discards it");
 }
 
 // A folder that does not exist yet is created only when there is something to put into it.
@@ -200,11 +200,47 @@ void check(const QuantizeJob& job) {
   if (job.deploy) check_deploy(job);
 }
 
+// How it is quantized.
+void add_algorithm_options(CLI::App& command, QuantizeArguments& arguments) {
+  command
+      .add_option("--bits", arguments.bits,
+                  "bits of weights and activations, such as w4a8, where the platform leaves the choice")
+      ->type_name("BITS");
+  command
+      .add_option(
+          "--method", arguments.method,
+          "learn the rounding: adaround, brecq, qdrop ('quench list methods'); options by --set method.NAME=VALUE")
+      ->type_name("NAME");
+  command
+      .add_option("--max-memory", arguments.max_memory,
+                  "memory for the method's caches, such as 2G or 500M; the rest goes to files")
+      ->type_name("SIZE");
+  command.add_flag("--resume", arguments.resume, "continue an interrupted run of --method or of training");
+  command.add_flag("--equalize", arguments.equalize, "cross-layer equalization before quantizing");
+  command.add_option("--bias-correction", arguments.bias_correction, "none, fast or sequential")->type_name("HOW");
+}
+
+// How much of the job runs, and what it may overwrite.
+void add_run_options(CLI::App& command, QuantizeArguments& arguments) {
+  command.add_flag("--report", arguments.report,
+                   "also write report.html ('quench report'), with histograms of activations on 32 items");
+  command.add_flag("--skip-broken", arguments.skip_broken, "report broken items and skip them");
+  command.add_flag("--force", arguments.force, "replace existing files, whoever wrote them");
+  command.add_flag("--no-deploy", arguments.no_deploy, "do not write the target's files (into DIR/deploy)");
+  command.add_flag("--dry-run", arguments.dry_run,
+                   "print the plan, sizes and memory needed; do no work, write no files");
+  command.add_option("--stop-after", arguments.stop_after, "the last stage: " + joined(quantize_stages()))
+      ->type_name("STAGE");
+  command.add_option("--dump-after", arguments.dump_after, "write the graph's text form after this stage")
+      ->type_name("STAGE");
+  command.add_flag("--time", arguments.time, "time and memory of each stage on stderr as it ends");
+}
+
 }  // namespace
 
 void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
   command.add_option("model", arguments.model,
-                     "the float model: a file (.onnx, .pt2, .pt) or zoo:NAME?weights=FILE; a config; or 'model' of it");
+                     "the float model: a file (.onnx, .pt2, .pt), zoo:NAME?weights=FILE, or a config that names one");
   add_quant_options(command, arguments.quant);
   add_input_shape_option(command, arguments.import);
   command.add_option("--calib", arguments.calib, "data to calibrate on (docs/data.md); one item is enough")
@@ -218,18 +254,7 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
       ->type_name("FOLDER");
   command.add_option("--plan", arguments.plan, "an edited plan to use instead of the platform's own ('quench plan')")
       ->type_name("FILE");
-  command.add_option("--bits", arguments.bits, "bits of weights and activations, where the platform takes them: w4a8")
-      ->type_name("BITS");
-  command
-      .add_option(
-          "--method", arguments.method,
-          "learn the rounding: adaround, brecq, qdrop ('quench list methods'); options by --set method.NAME=VALUE")
-      ->type_name("NAME");
-  command.add_option("--max-memory", arguments.max_memory, "of the method's caches; the rest goes to files: 2G, 500M")
-      ->type_name("SIZE");
-  command.add_flag("--resume", arguments.resume, "go on where a run of --method or of training was interrupted");
-  command.add_flag("--equalize", arguments.equalize, "cross-layer equalization before quantizing");
-  command.add_option("--bias-correction", arguments.bias_correction, "none, fast or sequential")->type_name("HOW");
+  add_algorithm_options(command, arguments);
   command.add_option("--statistics", arguments.statistics, "a folder that keeps what the observers saw")
       ->type_name("FOLDER");
   command.add_option("--seed", arguments.seed, "seed of all random numbers (default: 0)")
@@ -237,8 +262,8 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
       ->check(is_count);
   command
       .add_option("--batch", arguments.batch,
-                  "items at a time in evaluation, and for observers that average over batches (default: 32, or what "
-                  "the model fixes)")
+                  "items at a time in evaluation, and for observers that average over batches (default: 32, "
+                  "or the model's fixed batch)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
   command.add_option("--workers", arguments.workers, "decoding threads (default: 1)")
@@ -249,18 +274,7 @@ void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
                   "items for measuring the errors of single layers (default: 8; 0: none)")
       ->type_name("N")
       ->check(CLI::Range(0, 1 << 20));
-  command.add_flag("--report", arguments.report,
-                   "also write report.html ('quench report'), with histograms of activations on 32 items");
-  command.add_flag("--skip-broken", arguments.skip_broken, "report broken items and skip them");
-  command.add_flag("--force", arguments.force, "replace existing files, whoever wrote them");
-  command.add_flag("--no-deploy", arguments.no_deploy, "do not write the target's files (into DIR/deploy)");
-  command.add_flag("--dry-run", arguments.dry_run,
-                   "print the plan, sizes and memory needed; do no work, write no files");
-  command.add_option("--stop-after", arguments.stop_after, "the last stage: " + joined(quantize_stages()))
-      ->type_name("STAGE");
-  command.add_option("--dump-after", arguments.dump_after, "write the graph's text form after this stage")
-      ->type_name("STAGE");
-  command.add_flag("--time", arguments.time, "time and memory of each stage on stderr as it ends");
+  add_run_options(command, arguments);
   add_device_option(command, arguments.device);
 }
 
@@ -269,13 +283,13 @@ void add_training_options(CLI::App& command, QuantizeArguments& arguments) {
   command.add_option("--train", arguments.train, "data to train on (docs/data.md)")->type_name("SPEC");
   command
       .add_option("--val", arguments.val,
-                  "data that is evaluated after each epoch and chooses the best one (default: the last one is kept)")
+                  "data to evaluate after each epoch; the best epoch is kept (default: the last one)")
       ->type_name("SPEC");
   command.add_option("--epochs", arguments.epochs, "passes over the training data (default: 10)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
-  command.add_option("--lr", arguments.lr, "learning rate at its highest (default: 0.01)")->type_name("RATE");
-  command.add_option("--train-batch", arguments.train_batch, "items of a step (default: 128)")
+  command.add_option("--lr", arguments.lr, "highest learning rate (default: 0.01)")->type_name("RATE");
+  command.add_option("--train-batch", arguments.train_batch, "items per step (default: 128)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
 }

@@ -123,7 +123,7 @@ void read_scheduler(MapReader map, TrainOptions& options, JobConfig& job) {
     schedule.gamma = map.number("gamma").value_or(0.1);
   } else if (type == "ConstantLR") {
     if (map.number("factor").value_or(1.0 / 3) != 1.0)
-      fail_at(map.tree(), "ConstantLR with another factor than 1 is not supported: set the optimizer's lr instead");
+      fail_at(map.tree(), "ConstantLR with a factor other than 1 is not supported: set the optimizer's lr instead");
   } else {
     fail_at(map.tree(), "unknown schedule '", type,
             "'; known: ConstantLR, StepLR, MultiStepLR, CosineAnnealingLR, LinearLR (as a warm-up)");

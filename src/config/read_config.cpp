@@ -78,7 +78,7 @@ JobConfig read_config(const std::string& path, const std::vector<std::string>& o
 
 JobConfig config_from_text(const std::string& text, const std::vector<std::string>& overrides,
                            const std::string& name) {
-  return with_context([&] { return "while reading the config " + name; },
+  return with_context([&] { return "while reading " + name; },
                       [&] { return read_job(load_tree_of_text(text, name), overrides); });
 }
 

@@ -7,7 +7,7 @@
 
 namespace quench {
 
-// "train.optimizer.lr" -> "learning rate at its highest (default: 0.01)". Entries of a list are
+// "train.optimizer.lr" -> "highest learning rate (default: 0.01)". Entries of a list are
 // "layers[].match"; "settings.bits" is any of defaults.weight.bits, layers[].weight.bits and their like.
 std::map<std::string, std::string> config_keys();
 

@@ -72,20 +72,32 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
   return best;
 }
 
-void fail_unknown_name(const char* kind, const std::string& name, const std::vector<std::string>& known) {
+namespace {
+
+// "option of observer 'mse'" and "bin" -> "option 'bin' of observer 'mse'". A "kind of data" is one noun.
+std::string with_name(const std::string& kind, const std::string& name) {
+  const std::size_t from = kind.starts_with("kind of ") ? 8 : 0;
+  const std::size_t noun =
+      std::min({kind.find(" of ", from), kind.find(" in ", from), kind.find(" (", from), kind.size()});
+  return concat(kind.substr(0, noun), " '", name, "'", kind.substr(noun));
+}
+
+std::string list_of(const std::vector<std::string>& known) {
   constexpr std::size_t kListed = 60, kShown = 6;  // more than kListed: a few from all over
-  std::string message = concat("unknown ", kind, " '", name, "'");
+  if (known.empty()) return "there are none";
+  if (known.size() <= kListed) return "known: " + joined(known);
+  std::vector<std::string> shown;
+  for (std::size_t i = 0; i < kShown; ++i) shown.push_back(known[i * known.size() / kShown]);
+  return concat("there are ", known.size(), ", such as ", joined_in_quotes(shown));
+}
+
+}  // namespace
+
+void fail_unknown_name(const char* kind, const std::string& name, const std::vector<std::string>& known) {
   const std::string nearest = nearest_name(name, known);
-  if (!nearest.empty()) message += concat("; did you mean '", nearest, "'?");
-  if (known.empty()) {
-    message += "; there are none";
-  } else if (known.size() <= kListed) {
-    message += "; known: " + joined(known);
-  } else {
-    message += concat("; there are ", known.size(), ", such as ");
-    for (std::size_t i = 0; i < kShown; ++i) message += (i == 0 ? "'" : ", '") + known[i * known.size() / kShown] + "'";
-  }
-  throw Error(message);
+  const std::string hint =
+      nearest.empty() ? list_of(known) : concat("did you mean '", nearest, "'? (", list_of(known), ")");
+  throw Error(concat("unknown ", with_name(kind, name), "; ", hint));
 }
 
 void abort_duplicate_name(const char* kind, const std::string& name, const char* first, const char* second) {

@@ -31,7 +31,7 @@ std::vector<std::int64_t> part_of(const std::vector<std::int64_t>& order, const 
 
 std::vector<std::int64_t> loading_order(std::int64_t size, const LoadOptions& options) {
   QUENCH_CHECK(size < (std::int64_t{1} << 32), "a data set of ", size, " items is more than a loader takes");
-  QUENCH_CHECK(options.offset >= 0 && options.offset <= size, "the loader is to begin with item ", options.offset,
+  QUENCH_CHECK(options.offset >= 0 && options.offset <= size, "the loader cannot begin with item ", options.offset,
                " of ", size);
   std::vector<std::int64_t> order(static_cast<std::size_t>(size));
   std::iota(order.begin(), order.end(), std::int64_t{0});

@@ -31,7 +31,7 @@ Archive open_archive(const std::string& path) {
     zip_error_init_with_code(&error, code);
     const std::string text = zip_error_strerror(&error);
     zip_error_fini(&error);
-    fail("not a sound zip file: ", text);
+    fail("not a valid zip file: ", text);
   }
   return archive;
 }

@@ -54,7 +54,7 @@ std::size_t GzipFile::read_some(std::uint8_t* to, std::size_t count) {
   int code = Z_OK;
   const char* text = gzerror(file, &code);
   QUENCH_CHECK(code != Z_BUF_ERROR, "'", path_, "' is truncated: its gzip data ends early");
-  QUENCH_CHECK(found >= 0 && code == Z_OK, "'", path_, "' is not a sound gzip file: ", text);
+  QUENCH_CHECK(found >= 0 && code == Z_OK, "'", path_, "' is not a valid gzip file: ", text);
   return static_cast<std::size_t>(found);
 }
 

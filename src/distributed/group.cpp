@@ -59,7 +59,7 @@ void wait_for_all(c10d::Store& store, const ProcessPlace& place, const ProcessOp
     std::string missing;
     for (int rank = 0; rank < place.size; ++rank)
       if (!store.check({sign_of(rank)})) missing += concat(missing.empty() ? "" : ", ", rank);
-    fail("of ", place.size, " processes, these did not come within ", options.join_seconds, " s: ", missing);
+    fail("of ", place.size, " processes, these did not arrive within ", options.join_seconds, " s: ", missing);
   }
 }
 

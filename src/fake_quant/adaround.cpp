@@ -53,7 +53,7 @@ QUENCH_REGISTER_ITEM(FakeQuantEntry, "adaround", "whether a weight rounds down o
                      {.make = [](const FakeQuantSpec& spec) -> std::unique_ptr<FakeQuant> {
                         const std::string& mode = spec.options.word("mode");
                         if (mode != "nearest" && mode != "soft" && mode != "hard")
-                          fail_unknown_name("mode of AdaRound", mode, {"hard", "nearest", "soft"});
+                          fail_unknown_name("mode of 'adaround'", mode, {"hard", "nearest", "soft"});
                         return std::make_unique<AdaRound>(spec);
                       },
                       .options = {{"mode", "nearest", "nearest, soft (alpha learns) or hard (rounds as alpha says)"}},

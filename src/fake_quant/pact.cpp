@@ -100,7 +100,7 @@ std::vector<FakeQuantParam> params(const FakeQuantSpec& spec) {
 
 std::unique_ptr<FakeQuant> make(const FakeQuantSpec& spec) {
   const std::string& init = spec.options.word("init");
-  if (init != "fixed" && init != "observer") fail_unknown_name("init of PACT", init, {"fixed", "observer"});
+  if (init != "fixed" && init != "observer") fail_unknown_name("init of 'pact'", init, {"fixed", "observer"});
   return std::make_unique<Pact>(spec);
 }
 

@@ -23,7 +23,7 @@ class Tqt : public FakeQuant {
     std::string type = spec.options.word("type");
     if (type.empty()) type = spec.role == Role::kActivation ? "tensor" : "param";
     if (type != "param" && type != "input" && type != "tensor")
-      fail_unknown_name("type of TQT", type, {"input", "param", "tensor"});
+      fail_unknown_name("type of 'tqt'", type, {"input", "param", "tensor"});
     const std::string& rounding = spec.options.word("rounding");
     if (!rounding.empty())
       rounding_ = rounding_from_name(rounding);

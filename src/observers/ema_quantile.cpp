@@ -23,7 +23,7 @@ class EmaQuantile : public StatisticsObserver {
  public:
   EmaQuantile(const QScheme& scheme, const Options& options)
       : StatisticsObserver(scheme), options_(options), threshold_(options.number("threshold")), range_(options) {
-    QUENCH_CHECK(threshold_ > 0 && threshold_ <= 1, "threshold is a share between 0 and 1, not ", threshold_);
+    QUENCH_CHECK(threshold_ > 0 && threshold_ <= 1, "threshold must be a share between 0 and 1, not ", threshold_);
     (void)ResampledHistogram(options);  // the number of bins makes sense
     keep(range_);
   }

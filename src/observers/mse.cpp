@@ -13,7 +13,7 @@ namespace {
 
 bool on_histogram(const Options& options) {
   const std::string& on = options.word("on");
-  if (on != "histogram" && on != "batch") fail_unknown_name("way to search ('on')", on, {"batch", "histogram"});
+  if (on != "histogram" && on != "batch") fail_unknown_name("value of 'on'", on, {"batch", "histogram"});
   return on == "histogram";
 }
 

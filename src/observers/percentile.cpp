@@ -29,7 +29,7 @@ class Percentile : public StatisticsObserver {
         both_(options.flag("symmetric")),
         share_(options.number("percentile") / 100),
         histogram_(options) {
-    QUENCH_CHECK(share_ > 0.5 && share_ <= 1, "percentile lies between 50 and 100, not at ", share_ * 100);
+    QUENCH_CHECK(share_ > 0.5 && share_ <= 1, "percentile must lie between 50 and 100, not ", share_ * 100);
     keep(histogram_);
   }
 

@@ -20,7 +20,7 @@ int window_below(const VitisRule& rule) {
 
 VitisRule vitis_rule(const QScheme& scheme, const std::string& type) {
   if (type != "input" && type != "param" && type != "tensor")
-    fail_unknown_name("quant type ('type')", type, {"input", "param", "tensor"});
+    fail_unknown_name("value of 'type'", type, {"input", "param", "tensor"});
   const bool is_param = type == "param";
   return {static_cast<float>(scheme.qmin()), static_cast<float>(scheme.qmax()),
           is_param ? Rounding::kHalfEven : Rounding::kHalfUpNegative, !is_param, type == "input" ? 1 : 5};

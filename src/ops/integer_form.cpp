@@ -96,7 +96,7 @@ IntegerForm integer_form(const Node& node) {
                         if (node.op() == "quench.Quantize") return quantize_form(node);
                         if (node.op() == "quench.Dequantize") return dequantize_form(node);
                         if (node.op() == "quench.QTable") return table_form(node);
-                        QUENCH_CHECK(!float_op(node).empty(), "it is no operator on codes");
+                        QUENCH_CHECK(!float_op(node).empty(), "it is not an operator on codes");
                         return layer_form(node);
                       });
 }

@@ -89,7 +89,7 @@ std::vector<RtValue> roi_align(const Node& node, const Inputs& in, ExecContext&)
   };
   std::vector<at::Tensor> results;
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    QUENCH_CHECK(batch[i] >= 0 && batch[i] < x.size(0), node.where(), ": box ", i, " is of image ", batch[i], " of ",
+    QUENCH_CHECK(batch[i] >= 0 && batch[i] < x.size(0), node.where(), ": box ", i, " lies in image ", batch[i], " of ",
                  x.size(0));
     const double* box = &boxes[4 * i];  // x1, y1, x2, y2
     results.push_back(align_box(x[batch[i]], side(box[1], box[3], height), side(box[0], box[2], width), maximum));
@@ -115,7 +115,8 @@ std::vector<RtValue> max_roi_pool(const Node& node, const Inputs& in, ExecContex
   std::vector<at::Tensor> results;
   for (std::size_t i = 0; i < boxes.size() / 5; ++i) {
     const auto image = static_cast<std::int64_t>(boxes[5 * i]);
-    QUENCH_CHECK(image >= 0 && image < x.size(0), node.where(), ": box ", i, " is of image ", image, " of ", x.size(0));
+    QUENCH_CHECK(image >= 0 && image < x.size(0), node.where(), ": box ", i, " lies in image ", image, " of ",
+                 x.size(0));
     const auto edge = [&](std::size_t k) { return static_cast<std::int64_t>(std::round(boxes[5 * i + k] * scale)); };
     const std::int64_t start[2] = {edge(2), edge(1)};
     const std::int64_t size[2] = {std::max<std::int64_t>(edge(4) - start[0] + 1, 1),

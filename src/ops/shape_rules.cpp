@@ -56,7 +56,7 @@ void set_type(Node& node, int output, DType dtype, std::optional<Dims> dims) {
   if (index >= node.outputs().size() || !node.outputs()[index]) return;
   for (const Dim& dim : dims.value_or(Dims{}))
     QUENCH_CHECK(!dim.is_number() || (dim.number() >= 0 && dim.number() <= kLargestDim), node.where(),
-                 " makes a dim of ", dim.number(), "; from 0 to ", kLargestDim, " are possible");
+                 " makes a dim of ", dim.number(), "; it must lie between 0 and ", kLargestDim);
   TypeInfo type = TypeInfo::tensor(dtype);
   type.dims = std::move(dims);
   node.outputs()[index]->set_type(std::move(type));

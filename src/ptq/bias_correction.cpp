@@ -79,7 +79,7 @@ void correct_fast(QuantizedModel& model, const std::vector<Node*>& layers, const
   const std::unique_ptr<Dataset> some = options.items > 0 ? sample_of(data, options.items) : nullptr;
   if (!options.seen) gather(plain, some ? *some : data, options, own);
   const auto* seen = dynamic_cast<const InputMeans*>(options.seen);
-  QUENCH_CHECK(seen || !options.seen, "what was seen is no bias_correction_watcher's");
+  QUENCH_CHECK(seen || !options.seen, "the options' 'seen' does not come from bias_correction_watcher()");
   const InputMeans& means = seen ? *seen : own;
   record.items = means.items();
   const Graph measured = with_weights_quantized(model.graph);

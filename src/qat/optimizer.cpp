@@ -163,7 +163,8 @@ void Optimizer::load(const TensorMap& given) {
   for (const auto& [name, tensor] : state()) {
     const auto found = given.find(name);
     QUENCH_CHECK(found != given.end() && found->second.sizes() == tensor.sizes(),
-                 "the optimizer's state is of another model or optimizer: '", name, "' is missing or of another shape");
+                 "the optimizer's state belongs to another model or optimizer: '", name,
+                 "' is missing or has another shape");
     at::Tensor(tensor).copy_(found->second);
   }
 }

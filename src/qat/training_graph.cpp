@@ -167,8 +167,8 @@ void TrainingGraph::load(const TensorMap& given) {
     QUENCH_CHECK(found->second.sizes() == tensor.sizes(), "'", name, "' has the shape ", found->second.sizes(),
                  " in the state, and ", tensor.sizes(), " in the model");
   }
-  QUENCH_CHECK(given.size() == own.size(), "the state is of another model: it has ", given.size(), " tensors, not ",
-               own.size());
+  QUENCH_CHECK(given.size() == own.size(), "the state belongs to another model: it has ", given.size(),
+               " tensors, not ", own.size());
   for (auto& [name, tensor] : own) at::Tensor(tensor).detach().copy_(given.at(name));
 }
 

@@ -46,7 +46,7 @@ void WeightAverage::load(const TensorMap& state) {
   for (std::size_t i = 0; i < names_.size(); ++i) {
     const auto found = state.find(names_[i]);
     QUENCH_CHECK(found != state.end() && found->second.sizes() == averages_[i].sizes(), "the average of '", names_[i],
-                 "' is missing, or of another shape");
+                 "' is missing, or has another shape");
     averages_[i].copy_(found->second);
   }
 }

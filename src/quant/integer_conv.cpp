@@ -11,7 +11,7 @@ at::Tensor integer_conv(const QTensor& x, const QTensor& w, const at::Tensor& bi
   QUENCH_CHECK(x.codes.dim() >= 3 && x.codes.dim() <= 5 && w.codes.dim() == x.codes.dim(), "Conv of rank ",
                x.codes.dim(), " with weights of rank ", w.codes.dim());
   QUENCH_CHECK(x.codes.size(1) == w.codes.size(1) * groups, "Conv of ", x.codes.size(1), " channels in ", groups,
-               " groups with weights for ", w.codes.size(1), " a group");
+               " groups with weights for ", w.codes.size(1), " per group");
   const std::vector<std::int64_t> ones(spatial, 1), zeros(spatial, 0);
   // Zeros around codes less their zero point are the zero point around the codes.
   std::vector<std::int64_t> pads;

@@ -58,7 +58,7 @@ Requantize requantize_from_name(const std::string& name) {
     if (name == name_of(rule)) return rule;
     names.emplace_back(name_of(rule));
   }
-  fail_unknown_name("rule of requantization", name, names);
+  fail_unknown_name("requantization rule", name, names);
 }
 
 FixedPoint fixed_point(double multiplier, int bits) {

@@ -25,7 +25,7 @@ Rounding rounding_from_name(const std::string& name) {
     if (name == name_of(rounding)) return rounding;
     names.emplace_back(name_of(rounding));
   }
-  fail_unknown_name("rule of rounding", name, names);
+  fail_unknown_name("rounding rule", name, names);
 }
 
 // Line by line the scalar one.

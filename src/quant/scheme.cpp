@@ -116,7 +116,7 @@ void read_word(const std::string& word, const std::string& text, QSchemeSpec& sp
   static const std::vector<std::string> known = {"symmetric", "affine", "tensor", "channel", "group",
                                                  "token",     "block",  "narrow", "pot"};
   const std::string name = word.substr(0, word.find(':'));
-  if (std::find(known.begin(), known.end(), name) == known.end()) fail_unknown_name("word of a scheme", word, known);
+  if (std::find(known.begin(), known.end(), name) == known.end()) fail_unknown_name("word in a scheme", word, known);
   QUENCH_CHECK(seen.insert(kind_of_word(name)).second, "the scheme '", text, "' says ", kind_of_word(name), " twice");
   QUENCH_CHECK(word == name || kind_of_word(name) == "the granularity", "'", name, "' in the scheme '", text,
                "' takes no number");

@@ -232,16 +232,19 @@ std::vector<OptionInfo> rounding_options(double prob, double iterations) {
           {"max_count", iterations, "iterations per unit"},
           {"lr", 1e-3, "learning rate of the roundings"},
           {"scale_lr", 4e-5, "learning rate of the activations' scales; 0: they stay"},
-          {"weight_scale_lr", 0.0, "learning rate of the weights' scales, relative to them; 0: they stay"},
+          {"weight_scale_lr", 0.0,
+           "learning rate of the weights' scales, relative to them; 0: they stay; 3e-4 is a good one"},
           {"bias_lr", 0.0, "learning rate of the biases; 0: they stay"},
           {"warm_up", 0.2, "share of the iterations without the regulariser"},
           {"weight", 0.01, "weight of the regulariser (lambda)"},
           {"b_range", "20,2", "the regulariser's exponent, from and to (beta)"},
-          {"round_mode", "learned_hard_sigmoid", "how rounding learns"},
+          {"round_mode", "learned_hard_sigmoid", "how rounding learns; there is only this one"},
           {"loss", "mse",
-           "mse; relative: to the energy of the unit's output; fisher: weighed by what the network's output minds"},
+           "mse; relative: to the energy of the unit's output; fisher: weighted by how much the network's output "
+           "depends on "
+           "it (docs/numerics.md 15.2)"},
           {"capture", 1.0, "0: on a GPU, steps are run one by one instead of captured once and replayed"},
-          {"early_stop", 0.0, "1: ends a unit when all but one rounding in 1000 are decided"}};
+          {"early_stop", 0.0, "1: end a unit when all but one rounding in 1000 are decided"}};
 }
 
 void learn_rounding(UnitWork& work, UnitRecord& record, bool learn_scales) {

@@ -40,14 +40,14 @@ std::vector<std::string> words_of(const Options& options, const std::string& nam
 
 std::vector<OptionInfo> options_of(const PtqMethod& method) {
   std::vector<OptionInfo> options = {
-      {"pattern", method.pattern, "what is reconstructed as one: layer or block"},
+      {"pattern", method.pattern, "what is reconstructed as one unit: layer or block (docs/numerics.md 15.1)"},
       {"units", "", "names of the layers that end a unit, instead of a pattern"},
-      {"exclude_node_prefix", "", "layers whose name begins like this learn nothing"},
-      {"batch", 32.0, "items of a step; a model with a fixed batch has its own"},
-      {"max_memory", 0.0, "gigabytes of caches in memory, the rest goes to files; 0: no limit"},
+      {"exclude_node_prefix", "", "layers whose names begin like this learn nothing; several with commas"},
+      {"batch", 32.0, "items per step; a model with a fixed batch keeps its own"},
+      {"max_memory", 0.0, "gigabytes of memory for caches, the rest goes to files; 0: no limit"},
       {"half", 0.0, "1: caches hold bfloat16"},
-      {"cache", "", "device, host or disk"},
-      {"keep_gpu", 1.0, "0: caches lie in the host's memory (MQBench's word for cache: host)"}};
+      {"cache", "", "where caches are kept: device, host or disk"},
+      {"keep_gpu", 1.0, "0: caches are kept in host memory (MQBench's name for cache: host)"}};
   options.insert(options.end(), method.options.begin(), method.options.end());
   return options;
 }

@@ -99,7 +99,7 @@ class Reconstruction {
     for (const Unit& unit : units_) layers.insert(layers.end(), unit.layers.begin(), unit.layers.end());
     for (const std::string& prefix : words_of(chosen_, "exclude_node_prefix"))
       if (std::none_of(layers.begin(), layers.end(), [&](const std::string& one) { return one.starts_with(prefix); }))
-        fail_unknown_name("beginning of a layer's name to exclude", prefix, layers);
+        fail_unknown_name("layer prefix in 'exclude_node_prefix'", prefix, layers);
   }
 
   std::int64_t batch_for(const Graph& graph, const Dataset& data) const {

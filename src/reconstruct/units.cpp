@@ -244,8 +244,7 @@ std::vector<Stretch> by_ends(const Flow& flow, const Cutter& cutter, const std::
     known.push_back(flow.node(place).name());
   }
   for (const std::string& end : ends)
-    if (std::find(known.begin(), known.end(), end) == known.end())
-      fail_unknown_name("layer that ends a unit", end, known);
+    if (std::find(known.begin(), known.end(), end) == known.end()) fail_unknown_name("layer in 'units'", end, known);
   std::vector<Stretch> found = {{0, 0}};
   for (std::size_t i = 0; i + 1 < layers.size(); ++i) {
     if (std::find(ends.begin(), ends.end(), known[i]) == ends.end()) continue;
@@ -271,7 +270,7 @@ std::vector<Unit> find_units(const Graph& graph, const UnitOptions& options) {
   else if (options.pattern == "block")
     stretches = cutter.blocks();
   else
-    fail_unknown_name("pattern of units", options.pattern, {"block", "layer"});
+    fail_unknown_name("unit pattern", options.pattern, {"block", "layer"});
   std::vector<Unit> units;
   std::map<std::string, int> names;
   for (const Stretch& stretch : with_targets(flow, cutter, stretches)) {

@@ -52,7 +52,7 @@ class LegacyArchive : public TorchArchive {
 
   static void check_version(const PickleTree& tree) {
     const PickleValue& version = tree.at(tree.root);
-    QUENCH_CHECK(version.kind == Kind::kInt && version.number == kVersion, "it is not of the version ", kVersion,
+    QUENCH_CHECK(version.kind == Kind::kInt && version.number == kVersion, "it does not have version ", kVersion,
                  " of torch.save's old format");
   }
 

@@ -58,7 +58,7 @@ TEST(Calibrate, SaysOverHowManyBatchesItAveraged) {
                  set = quantized_model("mse");
   const std::vector<std::string> notes = calibrate(model, TensorData(images()), batches_of(4)).notes;
   ASSERT_EQ(notes.size(), 2U);
-  EXPECT_EQ(notes[0], "3 observers average over the batches: 3 of 4 items");
+  EXPECT_EQ(notes[0], "3 observers average over 3 batches of 4 items");
   EXPECT_EQ(notes[1],
             "warning: batches of 4 are below the reference's 32: averaged ranges come out narrower, and accuracy "
             "may drop");

@@ -100,7 +100,7 @@ TEST(SeveralInputs, StateIsFedBack) {
                  "the model's input 'h_in' (float[N, 3]) has no data");
 }
 
-// Issue 14: data without labels was refused.
+// Once a bug: data without labels was refused.
 TEST(WithoutLabels, AgreementWithFloatIsReported) {
   const Three three(Dim::symbol("N"), false);
   const Outcome quantized = three.quantized({"--eval", three.data});

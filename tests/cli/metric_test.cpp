@@ -130,7 +130,7 @@ TEST(EvalMetric, SaysWhatIsWrong) {
     return outcome.err;
   };
   EXPECT_NE(error("top6").find("unknown metric 'top6'; did you mean 'top1'"), std::string::npos) << error("top6");
-  EXPECT_NE(error("topk:n=3").find("unknown option of metric 'topk' 'n'"), std::string::npos) << error("topk:n=3");
+  EXPECT_NE(error("topk:n=3").find("unknown option 'n' of metric 'topk'"), std::string::npos) << error("topk:n=3");
   EXPECT_NE(error("top1:output=logit").find("did you mean 'logits'?"), std::string::npos) << error("top1:output=logit");
   EXPECT_NE(error("agreement").find("compares with the float network, and there is none"), std::string::npos);
 }

@@ -48,7 +48,7 @@ TEST(NarrowModel, IsQuantizedWithEveryCorrection) {
   EXPECT_TRUE(std::filesystem::exists(folder.path("out/deploy/demo_clip_ranges.json")));
 }
 
-// What was wanted and could not be written is an error; the calibrated model is kept (issue 14: it was exit code 0).
+// What was wanted and could not be written is an error; the calibrated model is kept (it once was exit code 0).
 TEST(Quantize, ADeploymentThatFailsIsAnError) {
   const TemporaryFolder folder;
   const std::vector<std::string> job = {

@@ -234,7 +234,7 @@ TEST(Quantize, RefusesThePlanOfAnotherModelOrPlatform) {
                  "is for platform 'tensorrt_qdq'");
 }
 
-// Issue 14: another platform's files stayed, and verify took them.
+// Once a bug: another platform's files stayed, and verify took them.
 TEST(Quantize, AFolderOfOursIsMadeAnew) {
   const Job job;
   ASSERT_EQ(job.calibrated({"--dump-after", "fuse"}).code, 0);

@@ -136,7 +136,7 @@ TEST(TrainCommand, ReplacesEarlierResultsOnlyWithForce) {
   std::filesystem::create_directories(other + "/training");
   std::ofstream(other + "/training/checkpoint.safetensors") << "precious";
   expect_refused(quench_run(job(other)),
-                 "is of an interrupted training; --resume goes on from it, --force discards it");
+                 "belongs to an interrupted training run; --resume continues it, --force discards it");
   EXPECT_EQ(read_text(other + "/training/checkpoint.safetensors"), "precious");
 }
 

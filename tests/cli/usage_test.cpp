@@ -15,8 +15,8 @@ std::string error_of(const std::vector<std::string>& arguments) {
 
 TEST(Usage, NamesTheNearestCommand) {
   EXPECT_EQ(error_of({"inspct", "x.onnx"}),
-            "unknown command 'inspct'; did you mean 'inspect'?; known: info, list, inspect, run, eval, test, plan, "
-            "quantize, ptq, train, qat, profile, convert, deploy, export, compare, bench, verify, help, completion\n");
+            "unknown command 'inspct'; did you mean 'inspect'? (known: info, list, inspect, run, eval, test, plan, "
+            "quantize, ptq, train, qat, profile, convert, deploy, export, compare, bench, verify, help, completion)\n");
 }
 
 TEST(Usage, NamesTheNearestOption) {
@@ -32,8 +32,8 @@ TEST(Usage, TakesTheCommonOptionsBeforeTheCommandToo) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, quench_run({"list", "passes", "--json"}).out);
   EXPECT_EQ(error_of({"--quiet", "inspct", "x"}),
-            "unknown command 'inspct'; did you mean 'inspect'?; known: info, list, inspect, run, eval, test, plan, "
-            "quantize, ptq, train, qat, profile, convert, deploy, export, compare, bench, verify, help, completion\n");
+            "unknown command 'inspct'; did you mean 'inspect'? (known: info, list, inspect, run, eval, test, plan, "
+            "quantize, ptq, train, qat, profile, convert, deploy, export, compare, bench, verify, help, completion)\n");
   EXPECT_EQ(error_of({"--jsn", "list"}), "unknown option '--jsn'; did you mean '--json'?\n  see 'quench --help'\n");
   EXPECT_EQ(error_of({"--quiet"}), "no command was given\n  see 'quench --help'\n");
 }
@@ -70,8 +70,8 @@ TEST(Usage, RefusesValuesOutOfRange) {
                   "' is not a whole number from 0 to 18446744073709551615\n  see 'quench run --help'\n");
   EXPECT_EQ(error_of({"run", "m", "--random", "--device", "tpu"}), "unknown device 'tpu'; known: cpu, cuda, cuda:N\n");
   EXPECT_EQ(error_of({"list", "pases"}),
-            "unknown list 'pases'; did you mean 'passes'?; known: ops, passes, observers, fake-quantizers, platforms, "
-            "methods, loops, exporters, runtimes, data, targets, metrics, zoo, keys, options\n");
+            "unknown list 'pases'; did you mean 'passes'? (known: ops, passes, observers, fake-quantizers, platforms, "
+            "methods, loops, exporters, runtimes, data, targets, metrics, zoo, keys, options)\n");
 }
 
 // The model does not exist: the output was checked before anything was read.

@@ -6,11 +6,11 @@ namespace {
 
 TEST(ConfigMessages, AnUnknownKeyComesWithTheNearestTheLineAndTheFile) {
   const std::string message = refused("version: 1\ndefaults:\n  weight:\n    obsrver: mse\n");
-  EXPECT_CONTAINS(message, "unknown key of 'defaults.weight' 'obsrver'; did you mean 'observer'?");
+  EXPECT_CONTAINS(message, "unknown key 'obsrver' of 'defaults.weight'; did you mean 'observer'?");
   EXPECT_CONTAINS(message, "at line 4 of job.yaml");
   EXPECT_CONTAINS(refused("platfrom: tensorrt"), "unknown key 'platfrom'; did you mean 'platform'?");
   EXPECT_CONTAINS(refused("layers: [{match: a, wieght: {bits: 4}}]"),
-                  "unknown key of 'layers.0' 'wieght'; did you mean");
+                  "unknown key 'wieght' of 'layers.0'; did you mean");
   EXPECT_CONTAINS(refused("data: {calb: x}"), "did you mean 'calib'?");
   EXPECT_CONTAINS(refused("calibration: {batchs: 3}"), "did you mean 'batch");
   EXPECT_CONTAINS(refused("train: {epoch: 3}"), "did you mean 'epochs'?");
@@ -44,7 +44,7 @@ TEST(ConfigMessages, NamesThatAreNotRegistered) {
   EXPECT_CONTAINS(refused("defaults: {weight: {fake_quant: lqs}}"),
                   "unknown fake quantizer 'lqs'; did you mean 'lsq'?");
   EXPECT_CONTAINS(refused("defaults: {weight: {observer: mse, observer_options: {q: 2}}}"),
-                  "unknown option of observer 'mse' 'q'");
+                  "unknown option 'q' of observer 'mse'");
   EXPECT_CONTAINS(refused("defaults: {weight: {scheme: 'int8 symetric'}}"), "symetric");
   EXPECT_CONTAINS(refused("method: {name: adarund}"), "method 'adarund'; did you mean 'adaround'?");
   EXPECT_CONTAINS(refused("method: {name: qdrop, maxcount: 3}"), "did you mean 'max_count'?");

@@ -211,7 +211,7 @@ TEST(Mmrazor, AMovingAverageHasTorchsConstant) {
 
 TEST(Mmrazor, MessagesNameTheKey) {
   EXPECT_CONTAINS(refused(kPtq, {"model.quantizer.global_qconfig.w_qscheme.bits=4"}),
-                  "unknown option of observer 'min_max' 'bits'");
+                  "unknown option 'bits' of observer 'min_max'");
   EXPECT_CONTAINS(refused(kPtq, {"model.quantizer.global_qconfig.a_observer="}), "mmrazor requires all six keys");
   EXPECT_CONTAINS(refused(kPtq, {"model.quantizer.global_qconfig.a_fake_quant="}), "a_fake_quant' is missing");
   EXPECT_CONTAINS(refused(kPtq, {"model.quantizer.global_qconfig.a_observer={_delete_: true}"}),

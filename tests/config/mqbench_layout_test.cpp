@@ -91,7 +91,8 @@ TEST(MqbenchLayout, OurOwnKeyMayNameThePlatform) {
 }
 
 TEST(MqbenchLayout, AReconstructionsValuesAreChecked) {
-  EXPECT_CONTAINS(refused(kClassification, {"quantize.reconstruction.pattern=unit"}), "'pattern' 'unit'");
+  EXPECT_CONTAINS(refused(kClassification, {"quantize.reconstruction.pattern=unit"}),
+                  "unknown value 'unit' of the option 'pattern'");
   EXPECT_CONTAINS(refused(kClassification, {"quantize.reconstruction.b_range=[20]"}), "must be two numbers");
   EXPECT_EQ(job_of(kClassification, {"quantize.reconstruction.prob=null"}).method.name, "brecq");
 }

@@ -40,7 +40,7 @@ TEST(MqbenchNlp, TakesOurOwnKeysBesideIts) {
   EXPECT_EQ(job.data.calib, parse_spec("npz:mrpc.npz"));
   EXPECT_EQ(job.quant.excluded_nodes, std::vector<std::string>{"pooler"});
   EXPECT_CONTAINS(message_of([&] { refuse_unbuilt(job, JobStage::kTrain); }), "'train.learning_rate'");
-  EXPECT_CONTAINS(refused(kNlp, {"quench.sead=3"}), "unknown key of 'quench' 'sead'; did you mean 'seed'?");
+  EXPECT_CONTAINS(refused(kNlp, {"quench.sead=3"}), "unknown key 'sead' of 'quench'; did you mean 'seed'?");
 }
 
 }  // namespace

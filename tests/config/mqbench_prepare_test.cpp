@@ -130,7 +130,7 @@ TEST(MqbenchPrepare, FakeQuantizersHaveTheirParameters) {
 TEST(MqbenchPrepare, UnknownKeysAreNamed) {
   EXPECT_CONTAINS(refused("extra_qconfig_dict: {w_obsrver: MSE}"), "did you mean 'w_observer'?");
   EXPECT_CONTAINS(refused("extra_qconfig_dict: {w_observer: MSE, w_qscheme: {bits: 4}}"),
-                  "unknown option of observer 'mse' 'bits'");
+                  "unknown option 'bits' of observer 'mse'");
   EXPECT_CONTAINS(refused("extra_qconfig_dict: {}\nextra_quantiser_dict: {}"), "did you mean 'extra_quantizer_dict'?");
   EXPECT_CONTAINS(refused("extra_quantizer_dict: {exclude_modul_name: []}"), "did you mean 'exclude_module_name'?");
   EXPECT_CONTAINS(refused("\nextra_quantizer_dict: {additional_module_type: [nn.Foo]}"), "'nn.Foo' is neither");

@@ -39,7 +39,7 @@ TEST(Overrides, MergeMapsAndTakeAway) {
 
 TEST(Overrides, AreNamedInErrors) {
   EXPECT_CONTAINS(refused("{}", {"defaults.weight.bts=4"}),
-                  "unknown key of 'defaults.weight' 'bts'; did you mean 'bits'?");
+                  "unknown key 'bts' of 'defaults.weight'; did you mean 'bits'?");
   EXPECT_CONTAINS(refused("{}", {"defaults.weight.bts=4"}), "in 'defaults.weight.bts=4'");
   EXPECT_CONTAINS(refused("{}", {"seed"}), "'seed' sets nothing; write a.b=value");
   EXPECT_CONTAINS(refused("{}", {"=3"}), "sets nothing");

@@ -1,4 +1,4 @@
-// quench's own schema: every key of docs/config.md.
+// quench's own schema: every key of docs/reference.md.
 #include "config/jobs.h"
 
 namespace quench {
@@ -124,7 +124,7 @@ TEST(OwnSchema, ReadsAMethodWithItsDefaults) {
 TEST(OwnSchema, AMethodsValuesAreChecked) {
   EXPECT_CONTAINS(refused("method: {name: brecq, pattern: blocks}"), "did you mean 'block'?");
   EXPECT_CONTAINS(refused("method: {name: brecq, round_mode: nearest}"), "'round_mode'");
-  EXPECT_CONTAINS(refused("method: {name: brecq, cache: gpu}"), "unknown value of the option 'cache' 'gpu'");
+  EXPECT_CONTAINS(refused("method: {name: brecq, cache: gpu}"), "unknown value 'gpu' of the option 'cache'");
   for (const char* range : {"[20]", "[20, 2, 1]", "wide", "[20, low]"})
     EXPECT_CONTAINS(refused(concat("method: {name: brecq, b_range: ", range, "}")),
                     "must be two numbers, [20, 2], not");
@@ -172,7 +172,7 @@ TEST(OwnSchema, ReadsAnchorsAndAliases) {
   EXPECT_EQ(job.quant.activation.bits, 4);
 }
 
-// Issue 14: axis 0 of a MatMul's weight are its input channels.
+// Axis 0 of a MatMul's weight are its input channels.
 TEST(OwnSchema, ASchemeWithoutAnAxisLeavesItToTheOperator) {
   const auto axis = [](const std::string& scheme) {
     return job_of("platform: onnxruntime\ndefaults: {weight: {scheme: '" + scheme + "'}}").quant.weight.axis;
@@ -186,7 +186,7 @@ TEST(OwnSchema, ASchemeWithoutAnAxisLeavesItToTheOperator) {
 TEST(OwnSchema, RefusesMetricsThatDoNotExist) {
   EXPECT_CONTAINS(refused("metrics: [top6]"), "unknown metric 'top6'; did you mean");
   EXPECT_CONTAINS(refused("metrics: [top6]"), "at line 1 of job.yaml");
-  EXPECT_CONTAINS(refused("metrics: [{name: topk, n: 3}]"), "unknown option of metric 'topk' 'n'");
+  EXPECT_CONTAINS(refused("metrics: [{name: topk, n: 3}]"), "unknown option 'n' of metric 'topk'");
   EXPECT_CONTAINS(refused("metrics: [{k: 3}]"), "is missing ('quench list metrics')");
   EXPECT_CONTAINS(refused("metrics: top5"), "'metrics' must be a list of metrics, such as [top5, mse:output=logits]");
   EXPECT_CONTAINS(refused("metrics: [[top5]]"), "'metrics' must hold specs such as mse:output=logits");

@@ -5,7 +5,7 @@
 namespace quench {
 namespace {
 
-// Issue 14: a config with keys of training or tracing ran as plain post-training quantization without a word.
+// Once a bug: a config with keys of training or tracing ran as plain post-training quantization without a word.
 TEST(UnusedKeys, KeysThatComeWithAConfigAreNotes) {
   const std::vector<std::string> notes = unused_keys(
       job_of("model: {type: mmrazor.MMArchitectureQuant, architecture: {type: A}, input_shapes: [1, 3, 224, 224]}\n"

@@ -115,7 +115,8 @@ TEST(Convert, RefusesOtherStages) {
   EXPECT_ERROR(convert(prepared), "prepared, not calibrated");
   const QuantizedModel int8 = convert(calibrated_small("onnxruntime"));
   EXPECT_ERROR(convert(int8), "converted already");
-  EXPECT_ERROR(convert(calibrated_small("onnxruntime"), {.requantize = "mlass"}), "rule of requantization", "mlas");
+  EXPECT_ERROR(convert(calibrated_small("onnxruntime"), {.requantize = "mlass"}), "unknown requantization rule",
+               "mlas");
 }
 
 TEST(Convert, PrintsAsTorchDoes) {

@@ -2,13 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include "support/expect_error.h"
+
 namespace quench {
 namespace {
 
 const std::vector<std::string> kPlatforms = {"academic", "onnx_qnn", "onnxruntime",  "openvino",    "ort",
                                              "snpe",     "tensorrt", "tensorrt_nlp", "tensorrt_qdq"};
 
-// Issue 14: 'onnxrt' suggested nothing.
+// Once a bug: 'onnxrt' suggested nothing.
 TEST(NearestName, FindsWhatWasMistypedCutShortOrAbbreviated) {
   EXPECT_EQ(nearest_name("onnxrt", kPlatforms), "onnxruntime");
   EXPECT_EQ(nearest_name("onnxruntme", kPlatforms), "onnxruntime");
@@ -41,6 +43,15 @@ TEST(FailUnknownName, ShowsAFewOfMany) {
     EXPECT_EQ(error.message(),
               "unknown value 'zebra'; there are 120, such as 'v0', 'v20', 'v40', 'v60', 'v80', 'v100'");
   }
+}
+
+// "key of 'train'": the name stands behind the noun, and what it belongs to behind the name.
+TEST(FailUnknownName, PutsTheNameBehindItsNoun) {
+  EXPECT_ERROR(fail_unknown_name("key of 'train'", "lop", {"loop"}),
+               "unknown key 'lop' of 'train'; did you mean 'loop'? (known: loop)");
+  EXPECT_ERROR(fail_unknown_name("layer in 'units'", "q", {"conv"}), "unknown layer 'q' in 'units'; known: conv");
+  EXPECT_ERROR(fail_unknown_name("input (as=)", "q", {"picture"}), "unknown input 'q' (as=); known: picture");
+  EXPECT_ERROR(fail_unknown_name("kind of data", "q", {"images"}), "unknown kind of data 'q'; known: images");
 }
 
 TEST(FailUnknownName, SaysWhenNothingIsKnown) {

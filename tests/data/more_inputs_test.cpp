@@ -79,7 +79,7 @@ TEST(MoreInputs, AsAndWithCompleteDataOfOneInput) {
   EXPECT_TRUE(data->get(0).inputs.at("x").tensor().equal(arrays.at("x").tensor()[1]));
   EXPECT_TRUE(data->shared().contains("size"));
   EXPECT_CONTAINS(opened("npz:" + folder.path("x.npz") + "?as=xx", graph),
-                  "unknown input of the model (as=) 'xx'; did you mean 'x'?");
+                  "unknown input 'xx' of the model (as=); did you mean 'x'?");
   write_npz(folder.path("short.npz"), {{"mask", arrays.at("mask").tensor().slice(0, 0, 3)}});
   EXPECT_CONTAINS(opened("npz:" + folder.path("x.npz") + "?as=x&with=" + folder.path("short.npz"), graph),
                   "there are 4 items, but arrays of 3");

@@ -98,8 +98,8 @@ TEST(ReadNpz, RefusesBrokenZips) {
   const TempFolder folder;
   const std::string good = contents_of(test_data("npy/deflated.npz"));
   const auto of = [&](const std::string& bytes) { return reading(folder.write("a.npz", bytes)); };
-  EXPECT_CONTAINS(of(good.substr(0, good.size() / 2)), "not a sound zip file");
-  EXPECT_CONTAINS(of("PK\3\4"), "not a sound zip file");
+  EXPECT_CONTAINS(of(good.substr(0, good.size() / 2)), "not a valid zip file");
+  EXPECT_CONTAINS(of("PK\3\4"), "not a valid zip file");
   std::string damaged = good;
   for (std::size_t i = 60; i < 90; ++i) damaged[i] = static_cast<char>(~damaged[i]);
   EXPECT_CONTAINS(of(damaged), "in its array 'a'");

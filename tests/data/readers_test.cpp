@@ -128,7 +128,7 @@ TEST(Idx, RefusesBrokenFiles) {
   const std::string whole = contents_of(gzip(folder.path("i.gz"), kImages));
   std::string damaged = whole;
   damaged[whole.size() - 6] = static_cast<char>(damaged[whole.size() - 6] ^ 1);  // in the checksum
-  EXPECT_CONTAINS(open_bytes(damaged), "is not a sound gzip file");
+  EXPECT_CONTAINS(open_bytes(damaged), "is not a valid gzip file");
   const std::string three = folder.write("l", std::string("\0\0\x08\1\0\0\0\3\7\3\1", 11));
   EXPECT_CONTAINS(opened("idx:" + folder.write("i", kImages) + "?norm=mnist&labels=" + three), "has 3 labels");
 }

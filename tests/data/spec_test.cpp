@@ -47,7 +47,7 @@ TEST(OpenDataset, NamesTheNearestKindAndOption) {
   EXPECT_CONTAINS(message_of([] { open_dataset("cifar:x?norm=none"); }),
                   "unknown kind of data 'cifar'; did you mean 'cifar10'?");
   const std::string message = message_of([] { open_dataset("cifar10:x?norms=none"); });
-  EXPECT_CONTAINS(message, "unknown option of 'cifar10:' 'norms'; did you mean 'norm'?");
+  EXPECT_CONTAINS(message, "unknown option 'norms' of 'cifar10:'; did you mean 'norm'?");
   EXPECT_CONTAINS(message, "in the data 'cifar10:x'");
 }
 

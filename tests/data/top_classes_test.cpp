@@ -8,7 +8,7 @@
 namespace quench {
 namespace {
 
-// Issue 14: tied logits were broken in no fixed order.
+// Once a bug: tied logits were broken in no fixed order.
 TEST(TopClasses, TheLowestOfEqualOnesComesFirst) {
   const auto ranked = top_classes(at::tensor({1.0F, 3.0F, 3.0F, 0.0F, 3.0F, 2.0F}).view({1, 6}), 4);
   ASSERT_EQ(ranked.size(), 1U);

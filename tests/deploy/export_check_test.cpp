@@ -1,4 +1,4 @@
-// Exporters that are wrong in one way each. Issue 14: one activation scale times 12 in a file of tensorrt_qdq passed.
+// Exporters that are wrong in one way each. Once a bug: one activation scale times 12 in a file of tensorrt_qdq passed.
 #include "deploy/export_check.h"
 
 #include <ATen/ATen.h>

@@ -117,7 +117,7 @@ TEST(Processes, OnesThatDoNotComeAreNamed) {
   place.port = free_port();
   ProcessOptions options;
   options.join_seconds = 1;
-  EXPECT_ERROR(Processes(place, options), "of 3 processes", "did not come within 1 s: 1, 2");
+  EXPECT_ERROR(Processes(place, options), "of 3 processes", "did not arrive within 1 s: 1, 2");
   place.rank = 1;
   EXPECT_ERROR(Processes(place, options), "no answer from 127.0.0.1", "MASTER_PORT", "process 0 should listen there");
 }

@@ -77,7 +77,7 @@ TEST(AdaRound, EndsAtFloorOrCeil) {
 
 TEST(AdaRound, RefusesAnUnknownMode) {
   EXPECT_ERROR(make_fake_quant(spec_of("adaround", "int8 tensor", Role::kWeight, Options({{"mode", "x"}}))),
-               "unknown mode of AdaRound 'x'", "hard, nearest, soft");
+               "unknown mode 'x' of 'adaround'", "hard, nearest, soft");
 }
 
 }  // namespace

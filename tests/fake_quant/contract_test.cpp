@@ -151,7 +151,7 @@ TEST_P(EveryFakeQuant, SavesAndLoadsItsState) {
 TEST_P(EveryFakeQuant, RefusesUnknownOptions) {
   FakeQuantSpec odd = spec();
   odd.options.set("no_such_option", 1.0);
-  EXPECT_ERROR(make_fake_quant(odd), "unknown option of fake quantizer", GetParam(), "'no_such_option'");
+  EXPECT_ERROR(make_fake_quant(odd), "unknown option 'no_such_option' of fake quantizer", GetParam());
 }
 
 TEST_P(EveryFakeQuant, RefusesRolesAndGranularitiesThatItHasNot) {

@@ -62,7 +62,7 @@ TEST(Pact, MayBeginAtTheObservedRange) {
   Quantizer quantizer = quantizing(spec_of("pact", "uint8 symmetric tensor", Role::kActivation, options), x);
   EXPECT_NEAR(quantizer.parameters().at("alpha").item<float>(), 2.0F, 1e-5F);
   EXPECT_ERROR(make_fake_quant(spec_of("pact", "uint8 tensor", Role::kActivation, Options({{"init", "x"}}))),
-               "unknown init of PACT 'x'", "fixed, observer");
+               "unknown init 'x' of 'pact'", "fixed, observer");
 }
 
 // Of signed codes that are not narrow the largest stands for less than the range's end: at 2 bits 1 of 1.5 steps.

@@ -43,7 +43,7 @@ TEST(Tqt, RoundsTiesAsItsTypeSays) {
   EXPECT_TRUE(at::equal(with_threshold("int4 symmetric tensor", 3, Role::kActivation)(ties),
                         at::tensor({-1.0F, 0.0F, 0.0F, 2.0F, 2.0F, -2.0F})));
   EXPECT_ERROR(with_threshold("int4 tensor", 3, Role::kWeight, Options({{"type", "bias"}})),
-               "unknown type of TQT 'bias'");
+               "unknown type 'bias' of 'tqt'");
 }
 
 TEST(Tqt, RoundsTiesAsItsRoundingSays) {
@@ -58,7 +58,7 @@ TEST(Tqt, RoundsTiesAsItsRoundingSays) {
       EXPECT_TRUE(at::equal(with_threshold("int4 tensor", 3, role, Options({{"rounding", rounding}}))(ties), expected))
           << rounding;
   EXPECT_ERROR(with_threshold("int4 tensor", 3, Role::kWeight, Options({{"rounding", "half"}})),
-               "unknown rule of rounding 'half'", "half_up");
+               "unknown rounding rule 'half'", "half_up");
 }
 
 // What the straight-through rule differentiates, with the rounding offsets of x/s and of log2 t frozen: s = 2^(t +

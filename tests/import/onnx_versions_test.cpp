@@ -15,9 +15,9 @@ TEST(OnnxVersions, EveryOpsetUpTo28IsRead) {
     EXPECT_EQ(graph.source.opsets.at(""), opset);
     EXPECT_EQ(graph.outputs()[0]->type().text(), "float[2, 3]");
   }
-  expect_refused(relu_model(0), "the model is of opset 0; opsets 1 to 28 are read");
-  expect_refused(relu_model(29), "the model is of opset 29; opsets 1 to 28 are read");
-  expect_refused(relu_model(-1), "the model is of opset -1");
+  expect_refused(relu_model(0), "the model has opset 0; opsets 1 to 28 are read");
+  expect_refused(relu_model(29), "the model has opset 29; opsets 1 to 28 are read");
+  expect_refused(relu_model(-1), "the model has opset -1");
 }
 
 TEST(OnnxVersions, AModelMustSayItsOpset) {
@@ -38,7 +38,7 @@ TEST(OnnxVersions, IrVersions3To14AreRead) {
   }
   for (const std::int64_t version : {-1, 0, 2, 15}) {
     model.set_ir_version(version);
-    expect_refused(model, concat("the model is of IR version ", version, "; IR versions 3 to 14 are read"));
+    expect_refused(model, concat("the model has IR version ", version, "; IR versions 3 to 14 are read"));
   }
   model.clear_ir_version();
   expect_refused(model, "the model does not say its IR version");

@@ -57,7 +57,7 @@ TEST(Agreement, OutputsThatAreNoScoresAreJudgedByTheirError) {
   EXPECT_TRUE(bad.fallen_apart());
 }
 
-// Issue 14: few items and few classes agree by chance where little of the scores is left.
+// Few items and few classes agree by chance where little of the scores is left.
 TEST(Agreement, ScoresThatAreMostlyNoiseHaveFallenApart) {
   EXPECT_FALSE((AgreementRecord{32, 32, 28, 6.0}).fallen_apart());
   EXPECT_TRUE((AgreementRecord{32, 32, 24, 1.1}).fallen_apart());

@@ -130,7 +130,7 @@ TEST(Evaluate, NamesBrokenItemsAndLeavesThemOutWhenAsked) {
   EXPECT_NE(message_of(identity(Dim::symbol("N"), 6), data).find("item 2 is broken"), std::string::npos);
 }
 
-// Issue 14: tied logits were broken in no fixed order, and data without labels was refused.
+// Once a bug: tied logits were broken in no fixed order, and data without labels was refused.
 TEST(Evaluate, TiesGoToTheLowestClassAndPredictionsNeedNoLabels) {
   const EvalResult tied = evaluate(identity(Dim::symbol("N"), 6), Rows(at::ones({3, 6}), {0, 1, 5}));
   EXPECT_EQ(tied.metric("top1").right, 1);

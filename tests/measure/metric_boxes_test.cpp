@@ -67,7 +67,7 @@ TEST(BoxLayout, MapsIndicesToIds) {
 }
 
 TEST(BoxLayout, SaysWhatDoesNotFit) {
-  EXPECT_ERROR(layout("format=xyzw"), "unknown value of 'format' 'xyzw'");
+  EXPECT_ERROR(layout("format=xyzw"), "unknown value 'xyzw' of 'format'");
   EXPECT_ERROR(layout("").detections(item_with_boxes(at::zeros({4, 3}), at::ones({3}), at::ones({3}))),
                "the output 'boxes' for item 'item' has the shape [4, 3]; a last axis of 4 was expected");
   EXPECT_ERROR(layout("").detections(item_with_boxes(at::zeros({2, 4}), at::ones({3}), at::ones({2}))),

@@ -35,7 +35,7 @@ TEST(ParseMetric, ReadsOptionsOfTheirTypes) {
 TEST(ParseMetric, SaysWhatIsWrong) {
   EXPECT_ERROR(parse_metric("top6"), "unknown metric 'top6'; did you mean");
   EXPECT_ERROR(parse_metric("top6"), "agreement");  // the list
-  EXPECT_ERROR(parse_metric("mse:outptu=x"), "unknown option of metric 'mse' 'outptu'; did you mean 'output'?");
+  EXPECT_ERROR(parse_metric("mse:outptu=x"), "unknown option 'outptu' of metric 'mse'; did you mean 'output'?");
   EXPECT_ERROR(parse_metric("topk:k=five"), "option 'k' of metric 'topk' must be a number, not 'five'");
   EXPECT_ERROR(parse_metric("topk:5"), "option '5' of metric 'topk' is not of the form key=value");
   EXPECT_ERROR(parse_metric("topk:k=5,output=x,k=6"), "option 'k' of metric 'topk' is given twice");
@@ -165,7 +165,7 @@ TEST(Evaluate, RefusesMetricsThatTheDataCannotServe) {
   EXPECT_ERROR(
       check("agreement", *labelled()),
       "the metric 'agreement' compares with the float network, and there is none: the model has no quantizers");
-  EXPECT_ERROR(check("top1:output=yy", *labelled()), "unknown output of the model 'yy'; did you mean");
+  EXPECT_ERROR(check("top1:output=yy", *labelled()), "unknown output 'yy' of the model; did you mean");
   EvalOptions twice;
   twice.metrics = {"top1", "top1"};
   EXPECT_ERROR(check_evaluates(graph, *labelled(), twice), "the metric 'top1' is asked for twice");

@@ -35,7 +35,7 @@ TEST(WeightSize, CountsPackedCodesScalesAndWhatStaysFloat) {
   plan.entries = {weight("uint4 affine tensor")};
   EXPECT_EQ(weight_size(chain(), plan).quantized_bytes, 8 + 4 + 1 + 8 * 4);  // codes, scale, zero point, bias
   EXPECT_EQ(weight_size(chain(), plan).quantized_elements, 16);
-  // Issue 14: the sizes are those of the file that is written.
+  // The sizes are those of the file that is written.
   plan.entries = {weight("int7 symmetric tensor")};
   EXPECT_EQ(weight_size(chain(), plan).quantized_bytes, 16 + 4 + 8 * 4);
   plan.entries = {weight("int3 symmetric tensor")};

@@ -41,7 +41,7 @@ TEST(Summarize, ScalesMacsWithTheGivenDims) {
   EXPECT_EQ(summarize(small_model(false), {{"N", 5}}).macs, 5 * 36 * 4 * 27);
 }
 
-// Issue 14: with 1 for every symbol a window of 2 did not fit.
+// Once a bug: with 1 for every symbol a window of 2 did not fit.
 TEST(Summarize, ChoosesSizesThatFit) {
   Graph graph;
   const Dims dims = {Dim::symbol("N"), 3, Dim::symbol("H"), Dim::symbol("W")};
@@ -86,7 +86,7 @@ TEST(BindDims, NamesADimensionThatIsNotThere) {
     bind_dims(small_model(false), {{"M", 2}});
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.message(), "unknown dimension 'M'; did you mean 'N'?; known: N");
+    EXPECT_EQ(error.message(), "unknown dimension 'M'; did you mean 'N'? (known: N)");
   }
 }
 

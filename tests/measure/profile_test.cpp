@@ -228,7 +228,7 @@ TEST(ErrorSums, SaysInfiniteForEqualAndUnknownForOneImage) {
   EXPECT_EQ(sums.result().cosine.value, 1.0);
 }
 
-// Issue 14: the reference is the network as it came, and a change that equalizing made must show.
+// The reference is the network as it came, and a change that equalizing made must show.
 TEST(Profile, ComparesAnEqualizedNetworkWithTheOneThatCame) {
   const Graph came = two_convolutions(), reference = without_quantizers(calibrated(came).graph);
   Graph scaled(came);

@@ -326,7 +326,7 @@ TEST_P(EveryObserver, ChannelsOfActivationsAreOnTheirAxis) {
 
 TEST_P(EveryObserver, RefusesUnknownOptions) {
   EXPECT_ERROR(observer_of(GetParam(), "int8 symmetric tensor", {{"no_such_option", 1.0}}),
-               "unknown option of observer", GetParam(), "'no_such_option'");
+               "unknown option 'no_such_option' of observer", GetParam());
 }
 
 // What does not say that it goes by batches depends on the set of values alone, whatever batches it comes in and in

@@ -31,7 +31,7 @@ double divergence(const std::vector<double>& counts, int kept, int levels) {
   return sum;
 }
 
-// Issue 14: pooled means, a narrow peak for each channel. All of them were clipped to the lowest.
+// Once a bug: pooled means, a narrow peak for each channel. All of them were clipped to the lowest.
 TEST(KlObserver, KeepsPeaksApart) {
   at::manual_seed(2);
   const at::Tensor peaks = at::tensor({1.0F, 2.0F, 3.0F, 5.0F}).repeat({500});

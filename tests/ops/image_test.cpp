@@ -72,7 +72,7 @@ TEST(RoiAlign, AveragesALinearRampExactly) {
   EXPECT_NEAR(y[0][0][0][0].item<double>(), 2.5, 1e-9);  // the bin [1.5, 3.5)
   EXPECT_NEAR(y[0][0][1][1].item<double>(), 4.5, 1e-9);
   EXPECT_LT(gradient_error({"RoiAlign", attrs}, {ramp + at::rand_like(ramp), boxes, ints({0})}, 1), 1e-6);
-  EXPECT_NE(error_of({"RoiAlign", attrs}, {ramp, boxes, ints({3})}).find("box 0 is of image 3 of 1"),
+  EXPECT_NE(error_of({"RoiAlign", attrs}, {ramp, boxes, ints({3})}).find("box 0 lies in image 3 of 1"),
             std::string::npos);
 }
 

@@ -165,7 +165,7 @@ TEST(Integer, SaysWhatDoesNotFit) {
   layer.operand(x, kX);
   layer.params(kY);
   Node& node = layer.node("quench.QAdd");
-  EXPECT_ERROR(integer_form(node), "unknown rule of requantization ''");
+  EXPECT_ERROR(integer_form(node), "unknown requantization rule ''");
   node.attrs["requantize"] = std::string("mlas");
   EXPECT_EQ(integer_form(node).bias_slot, -1);
   node.attrs.erase("schemes");

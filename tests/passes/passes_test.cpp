@@ -45,7 +45,7 @@ TEST(FoldConstants, TakesShapesThatAreKnownToTheNumber) {
   EXPECT_EQ(ops_of(graph), Ops{"Reshape"});
 }
 
-// Stored in 16 bits and computed with in 32: in whatever size (issue 14).
+// Stored in 16 bits and computed with in 32: in whatever size.
 TEST(FoldConstants, WidensALargeWeightOnce) {
   Graph graph;
   Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {1, 2048}));

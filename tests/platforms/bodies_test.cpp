@@ -30,7 +30,7 @@ Graph with_if() {
   return graph;
 }
 
-// Issue 14: layers inside If and Loop bodies were neither planned nor named.
+// Once a bug: layers inside If and Loop bodies were neither planned nor named.
 TEST(LayersInBodies, AreListedInThePlan) {
   const Graph graph = with_if();
   const std::vector<PlanSkip> found = layers_in_bodies(graph);

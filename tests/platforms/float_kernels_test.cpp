@@ -12,7 +12,7 @@ std::vector<std::string> notes_for(const char* platform, int weight_bits, int ac
   return float_kernel_notes(make_plan(small_graph(), config));
 }
 
-// Issue 14: 4-bit weights made no integer kernel in ONNX Runtime, and nothing said so. What it really runs is counted
+// Once a bug: 4-bit weights made no integer kernel in ONNX Runtime, and nothing said so. What it really runs is counted
 // by RuntimeFusion.OnnxRuntimeHasNoKernelsForOtherBits.
 TEST(FloatKernels, OnnxRuntimeHasThemForFourAndSixteenBits) {
   EXPECT_TRUE(notes_for("onnxruntime", 8, 8).empty());

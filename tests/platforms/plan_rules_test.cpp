@@ -58,7 +58,7 @@ std::string refused(const Graph& graph, const std::string& platform, const Layer
   return message_of([&] { make_plan(graph, config); });
 }
 
-// Issue 14: what the platform changes last must not silently undo a rule.
+// What the platform changes last must not silently undo a rule.
 TEST(PlanRules, ARuleThatThePlatformWouldOverrideIsAnErrorThatNamesTheLayer) {
   LayerRule rule;
   rule.match = "fc";

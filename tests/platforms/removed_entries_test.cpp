@@ -5,7 +5,7 @@
 namespace quench {
 namespace {
 
-// Issue 14: what a user deletes from a plan was listed neither as quantized nor as float.
+// Once a bug: what a user deletes from a plan was listed neither as quantized nor as float.
 TEST(RemovedEntries, AreListedAsFloat) {
   const Graph graph = small_graph();
   const QuantConfig config = config_for("onnxruntime");

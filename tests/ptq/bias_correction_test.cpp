@@ -203,8 +203,8 @@ Graph two_convs(const std::string& batch) {
   })"));
 }
 
-// Issue 14: bias correction fed batches of one, or refused. Of Noise's 8 items a batch of 3 or 5 leaves a last one that
-// must be padded; the copies must not count.
+// Once a bug: bias correction fed batches of one, or refused. Of Noise's 8 items a batch of 3 or 5 leaves a last one
+// that must be padded; the copies must not count.
 TEST(BiasCorrection, AFixedBatchGivesTheSameBiases) {
   const Noise data;
   QuantConfig config;
@@ -241,7 +241,7 @@ std::map<std::string, at::Tensor> constants_of(const Graph& graph) {
   return found;
 }
 
-// Issue 14: corrected biases differed by 1e-6 with the order of the images. 37 images: the last slice is padded.
+// Once a bug: corrected biases differed by 1e-6 with the order of the images. 37 images: the last slice is padded.
 TEST(BiasCorrection, AnyOrderGivesTheSameBits) {
   for (const char* platform : {"onnxruntime", "tensorrt_qdq", "vitis"})
     for (const BiasCorrection kind : {BiasCorrection::kFast, BiasCorrection::kSequential}) {
@@ -301,10 +301,10 @@ TEST(BiasCorrection, AWatcherIsShownAllOrNothing) {
   EXPECT_FALSE(calibrate(model, data, some).watched);
   BiasCorrectionOptions options;
   options.seen = &never;
-  EXPECT_ERROR(correct_biases(model, data, options), "no bias_correction_watcher");
+  EXPECT_ERROR(correct_biases(model, data, options), "does not come from bias_correction_watcher()");
 }
 
-// Issue 14: "8 biases but 2 scales of the weights" (the places in a group of a ConvTranspose), and one bias for all
+// Once a bug: "8 biases but 2 scales of the weights" (the places in a group of a ConvTranspose), and one bias for all
 // channels of a Gemm. Planned, calibrated, corrected, and the correction holds.
 TEST(BiasCorrection, BiasesThatAreNotOneNumberPerScale) {
   const char* transposed = R"(graph "g" {

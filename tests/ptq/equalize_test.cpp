@@ -101,7 +101,7 @@ TEST(Equalize, ARelu6NeedsData) {
   EXPECT_EQ(record.skipped[0], "a: a ReLU6, 'clip': which channels it cuts must be measured, which needs data");
 }
 
-// Issue 14: a ReLU6 between all pairs left nothing to equalize. Channels that it cuts keep their scale, others are
+// Once a bug: a ReLU6 between all pairs left nothing to equalize. Channels that it cuts keep their scale, others are
 // scaled as far as it still cuts none of them.
 TEST(Equalize, ARelu6HoldsTheChannelsThatItCuts) {
   Graph graph = with_clip(0, 6);
@@ -142,7 +142,7 @@ TEST(Equalize, APairThatChangesTheNetworkIsUndoneAndNamed) {
   EXPECT_TRUE(at::equal(run(graph, x), before));
 }
 
-// Issue 14: a MatMul works along the last axis, a Conv along the second; of an 8x8 image both have 8 "channels".
+// A MatMul works along the last axis, a Conv along the second; of an 8x8 image both have 8 "channels".
 TEST(Equalize, AMatMulAndAConvAreNoPair) {
   at::manual_seed(6);
   Net net;

@@ -99,7 +99,7 @@ TEST(SmoothSkips, WhatAnotherOperatorReads) {
   EXPECT_NE(record.skipped[0].find("'other' reads it too"), std::string::npos) << record.skipped[0];
 }
 
-// Issue 14: "the scheme 'log8 tensor' has no integer codes" ended the run.
+// Once a bug: "the scheme 'log8 tensor' has no integer codes" ended the run.
 TEST(SmoothSkips, LogarithmicCodes) {
   Graph graph = norm_graph(false);
   QuantConfig config;

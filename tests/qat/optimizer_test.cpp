@@ -89,7 +89,7 @@ TEST(Optimizer, ItsStateGoesOn) {
   three.step(0.5);
   for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(at::equal(first.tensors[i], second.tensors[i]));
   kept.erase(kept.begin());
-  EXPECT_ERROR(three.load(kept), "is missing or of another shape");
+  EXPECT_ERROR(three.load(kept), "is missing or has another shape");
 }
 
 TEST(Optimizer, ClipsTheNetworksGradientsAlone) {

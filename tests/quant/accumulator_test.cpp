@@ -67,7 +67,7 @@ TEST(Accumulator, BoundIsTheWorstCase) {
   EXPECT_EQ(accumulator_bound(1000, shifted, weights({1.0F}, "int8 channel:0 narrow"), 77), 1000 * 255 * 127 + 77);
 }
 
-// Issue 14: a ConvTranspose in groups has a scale for each place in a group: channels 0 and 2 share the first of two.
+// A ConvTranspose in groups has a scale for each place in a group: channels 0 and 2 share the first of two.
 TEST(Bias, ChannelsOfGroupsShareTheirScales) {
   using Codes = std::vector<std::int32_t>;
   EXPECT_EQ(quantize_bias({1.0F, 1.0F, -2.0F, -2.0F}, 0.5F, {0.25F, 2.0F}), Codes({8, 1, -16, -2}));

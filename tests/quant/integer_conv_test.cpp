@@ -117,7 +117,7 @@ TEST(IntegerConv, SaysWhatIsWrong) {
     return reason_of([&] { integer_conv(a, b, bias, {}, groups, {x, {}, {}}); });
   };
   EXPECT_EQ(conv({xq, x}, {wq, w}, {}, 1), "(no error)");
-  EXPECT_EQ(conv({xq, x}, {wq, w}, {}, 2), "Conv of 4 channels in 2 groups with weights for 4 a group");
+  EXPECT_EQ(conv({xq, x}, {wq, w}, {}, 2), "Conv of 4 channels in 2 groups with weights for 4 per group");
   EXPECT_EQ(conv({xq, x}, {wq, w}, at::zeros({2}), 1),
             "the bias must be int32 with an entry for each of 2 output channels");
   const QType wrong_axis = channel_type("int8 channel:1", 4, 0.01F), grouped{QScheme::parse("int4 group:1:2"), {}};

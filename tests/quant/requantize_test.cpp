@@ -229,7 +229,7 @@ TEST(Requantize, RefusesAMultiplierThatOverflows) {
 
 TEST(Requantize, NamesAreReadBack) {
   for (const Requantize rule : kAllRules) EXPECT_EQ(requantize_from_name(name_of(rule)), rule);
-  EXPECT_ERROR(requantize_from_name("mlass"), "requantization 'mlass'", "did you mean 'mlas'");
+  EXPECT_ERROR(requantize_from_name("mlass"), "unknown requantization rule 'mlass'", "did you mean 'mlas'");
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ TEST(Rounding, TensorsAreRoundedAsTheirElements) {
 
 TEST(Rounding, NamesAreReadBack) {
   for (const Rounding rule : kAll) EXPECT_EQ(rounding_from_name(name_of(rule)), rule);
-  EXPECT_ERROR(rounding_from_name("half"), "unknown rule of rounding 'half'", "half_up");
+  EXPECT_ERROR(rounding_from_name("half"), "unknown rounding rule 'half'", "half_up");
 }
 
 // Codes of what no code is: defined, and the sum of step and zero point is an int.

@@ -90,7 +90,7 @@ TEST(QScheme, ReadsNothingIntoItsText) {
       {"int8 tensor tensor", "granularity twice"},
       {"int8 narrow narrow", "narrow twice"},
       {"int8 pot pot", "pot twice"},
-      {"int8 int8", "unknown word of a scheme 'int8'"},
+      {"int8 int8", "unknown word 'int8' in a scheme"},
   };
   for (const auto& [text, part] : rows) EXPECT_ERROR(QScheme::parse(text), part) << text;
 }

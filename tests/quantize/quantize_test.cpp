@@ -62,7 +62,7 @@ TEST(QuantizeCall, APlanIsForItsPlatform) {
   EXPECT_ERROR(quantize(small_graph(), items(), other, options), "the plan mine is for platform 'onnxruntime'");
 }
 
-// Issue 14: neither quantized nor float, as far as the report went; and 4-bit weights ran in float without a word.
+// Once a bug: neither quantized nor float, as far as the report went; and 4-bit weights ran in float without a word.
 TEST(QuantizeCall, SaysWhatAnEditedPlanLeavesFloatAndWhatRunsInFloat) {
   JobConfig config = job();
   config.quant.weight.bits = 4;

@@ -20,7 +20,7 @@ TEST(Stages, RunsUpToTheOneItIsToldToStopAfter) {
   EXPECT_TRUE(stages.ended());
 }
 
-// Issue 14: 'equalize' and 'correct_biases' were not names to stop after; one that does not run still ends
+// Once a bug: 'equalize' and 'correct_biases' were not names to stop after; one that does not run still ends
 // the job.
 TEST(Stages, StopsAfterAStageThatIsLeftOut) {
   std::vector<std::string> ran;

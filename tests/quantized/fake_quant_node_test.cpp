@@ -159,7 +159,7 @@ TEST(FakeQuantNode, SaysWhatIsWrongWithIt) {
   EXPECT_NE(message("algorithm", std::string("lsk")).find("unknown fake quantizer 'lsk'"), std::string::npos);
   EXPECT_NE(message("scheme", std::string("int99 tensor")).find("bits must be 1 to 16"), std::string::npos);
   EXPECT_NE(message("role", std::string("wait")).find("unknown role 'wait'"), std::string::npos);
-  EXPECT_NE(message("colour", std::int64_t{1}).find("unknown option of fake quantizer 'fixed' 'colour'"),
+  EXPECT_NE(message("colour", std::int64_t{1}).find("unknown option 'colour' of fake quantizer 'fixed'"),
             std::string::npos);
   EXPECT_NE(message("algorithm", std::string("pact")).find("takes 4 inputs, not 3"), std::string::npos);
 }

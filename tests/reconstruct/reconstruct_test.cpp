@@ -191,7 +191,7 @@ TEST(Reconstruct, SaysWhatCannotBe) {
   EXPECT_ERROR(reconstruct(model, *data, options), "'b_range' must be two numbers");
   options = quick("qdrop");
   options.options.set("exclude_node_prefix", std::string("blok"));
-  EXPECT_ERROR(reconstruct(model, *data, options), "beginning of a layer's name to exclude 'blok'");
+  EXPECT_ERROR(reconstruct(model, *data, options), "unknown layer prefix 'blok' in 'exclude_node_prefix'");
   QuantizedModel prepared = prepare_by_platform(residual_net(), "academic", few_bits(3));
   EXPECT_ERROR(reconstruct(prepared, *data, quick("qdrop")), "calibrate it first");
   reconstruct(model, *data, quick("qdrop", 2));

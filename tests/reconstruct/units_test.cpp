@@ -99,10 +99,10 @@ TEST(Units, EndsCanBeGiven) {
   const std::vector<Unit> units = find_units(residual_net(), {"block", {"block0.conv2"}});
   EXPECT_EQ(layers_of(units), (std::vector<Names>{{"stem.conv", "block0.conv1", "block0.conv2"},
                                                   {"block1.conv1", "block1.conv2", "head"}}));
-  EXPECT_ERROR(find_units(residual_net(), {"block", {"block0.conv3"}}), "layer that ends a unit 'block0.conv3'",
+  EXPECT_ERROR(find_units(residual_net(), {"block", {"block0.conv3"}}), "unknown layer 'block0.conv3' in 'units'",
                "block0.conv2");
   EXPECT_ERROR(find_units(residual_net(), {"block", {"block0.conv1"}}), "no unit can end with 'block0.conv1'");
-  EXPECT_ERROR(find_units(residual_net(), {"bloc", {}}), "pattern of units 'bloc'", "block");
+  EXPECT_ERROR(find_units(residual_net(), {"bloc", {}}), "unknown unit pattern 'bloc'", "block");
 }
 
 TEST(Units, AChainIsCutIntoThrees) {

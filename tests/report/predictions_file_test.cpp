@@ -76,7 +76,7 @@ TEST(PredictionsFile, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(message_of("hello\n"), "'FILE' is not a predictions file: its first line must be '# quench predictions 2'");
   EXPECT_EQ(message_of("# quench predictions 1\n1\t2\n"),
             "'FILE' is of an older format (quench predictions 1; this is quench predictions 2): write it again with "
-            "with this version of quench");
+            "this version of quench");
   EXPECT_EQ(message_of("# quench measurements 1\n").find("'FILE' is of an older format (quench measurements 1; "), 0U);
   const std::string first = "# quench predictions 2\n";
   EXPECT_EQ(message_of(first + "1\t2\n"), "expected 4 fields between tabs, found 2\n  in line 2 of FILE");

@@ -24,7 +24,7 @@ std::string float_part_of(const QuantPlan& plan) {
   return text.substr(begin, text.find("\nTime and memory") - begin);
 }
 
-// Issue 14: 52 tensors inside fused layers drowned the few that a user can do something about.
+// Once a bug: 52 tensors inside fused layers drowned the few that a user can do something about.
 TEST(QuantReport, TensorsInsideFusedLayersAreCountedOnly) {
   EXPECT_EQ(float_part_of(plan_with(52)),
             "no rule of 'onnxruntime' quantizes it\n  mean\npart of a GELU\n  gelu\n  erf\n"

@@ -31,7 +31,7 @@ std::vector<std::string> judgement(const std::string& text) {
   return found;
 }
 
-// Issue 14: the judgement took a screen where all was well.
+// Once a bug: the judgement took a screen where all was well.
 TEST(VerifyText, AllIsWellInOneLinePerGroup) {
   const std::vector<std::string> wanted = {
       "judged        ok  as simulated: 4 criteria (bounds: onnxruntime)",

@@ -74,7 +74,7 @@ TEST(Forms, FakeQuantizeGivesTheSimulationInOpenvino) {
   }
 }
 
-// Issue 14: OpenVINO's Python took the float32 numbers that stand for bfloat16 for other bytes.
+// Once a bug: OpenVINO's Python took the float32 numbers that stand for bfloat16 for other bytes.
 TEST(Forms, Bfloat16ModelsRunInOpenvino) {
   std::string why;
   if (runtime_python("openvino", why).empty()) GTEST_SKIP() << why;

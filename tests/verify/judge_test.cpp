@@ -1,4 +1,4 @@
-// Runtimes that are wrong in one way each, and the criterion that says so. Issue 14.
+// Runtimes that are wrong in one way each, and the criterion that says so.
 #include "verify/judge.h"
 
 #include <ATen/ATen.h>

@@ -120,7 +120,7 @@ TEST_F(FirstAxis, OfASymbolicWidth) {
   EXPECT_EQ(result.outputs[0].predictions, 40 * 10);
 }
 
-// Issue 14: ONNX Runtime carries the quantizer up to the Conv and computes that in integers (uint8), or rounds its bias
+// ONNX Runtime carries the quantizer up to the Conv and computes that in integers (uint8), or rounds its bias
 // (int8). Recomputed in float, a few codes in ten thousand were off, and verify failed.
 TEST_F(FirstAxis, OfAQuantizerThatOnnxRuntimeCarriesUp) {
   at::manual_seed(8);

@@ -77,7 +77,7 @@ TEST(LegacyArchive, RefusesWhatItIsNot) {
   EXPECT_ERROR(read(file), "it is a bare pickle, not a file of torch.save");
   file = sample();
   file.version = whole(integer(1000));
-  EXPECT_ERROR(read(file), "it is not of the version 1001");
+  EXPECT_ERROR(read(file), "it does not have version 1001");
   file = sample();
   file.facts = whole(dict({{"little_endian", "\x89"}}));
   EXPECT_ERROR(read(file), "only little-endian files are read");

@@ -49,13 +49,13 @@ std::map<std::string, std::int64_t> opsets_of(const ModelProto& model) {
 void check_opset(const std::map<std::string, std::int64_t>& opsets) {
   const auto at = opsets.find("");
   QUENCH_CHECK(at != opsets.end(), "the model does not say its opset (opset_import without the domain ai.onnx)");
-  QUENCH_CHECK(at->second >= kOldestOpset && at->second <= kNewestOpset, "the model is of opset ", at->second,
+  QUENCH_CHECK(at->second >= kOldestOpset && at->second <= kNewestOpset, "the model has opset ", at->second,
                "; opsets ", kOldestOpset, " to ", kNewestOpset, " are read");
 }
 
 void check_ir_version(const ModelProto& model) {
   QUENCH_CHECK(model.has_ir_version(), "the model does not say its IR version");
-  QUENCH_CHECK(model.ir_version() >= kOldestIr && model.ir_version() <= kNewestIr, "the model is of IR version ",
+  QUENCH_CHECK(model.ir_version() >= kOldestIr && model.ir_version() <= kNewestIr, "the model has IR version ",
                model.ir_version(), "; IR versions ", kOldestIr, " to ", kNewestIr, " are read");
 }
 

@@ -28,7 +28,7 @@ std::string text_of_dims(const std::vector<std::int64_t>& dims) { return text_of
 std::string describe(const Layout& layout) { return concat(name_of(layout.dtype), text_of_dims(layout.dims)); }
 
 Layout layout_of(DType dtype, std::vector<std::int64_t> dims) {
-  QUENCH_CHECK(dims.size() <= kMaxRank, "a tensor of rank ", dims.size(), "; the most is ", kMaxRank);
+  QUENCH_CHECK(dims.size() <= kMaxRank, "a tensor of rank ", dims.size(), "; the limit is ", kMaxRank);
   std::int64_t extent = 1;  // zeros left out: the other dims must be representable too
   bool empty = false;
   for (const std::int64_t dim : dims) {

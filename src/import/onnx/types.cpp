@@ -35,7 +35,7 @@ Dims decode_dims(const quench_onnx::TensorShapeProto& shape) {
       dims.push_back(symbol_of(dim.dim_param()));
     } else {
       QUENCH_CHECK(dim.dim_value() >= -1 && dim.dim_value() <= kLargestDim, "a dim of ", dim.dim_value(),
-                   "; from 0 to ", kLargestDim, " are possible (-1: not known)");
+                   "; it must lie between 0 and ", kLargestDim, " (-1: not known)");
       dims.push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? Dim(dim.dim_value()) : Dim());
     }
   }
