@@ -75,16 +75,17 @@ void fail_unknown_name(const char* kind, const std::string& name, const std::vec
   std::string message = concat("unknown ", kind, " '", name, "'");
   const std::string nearest = nearest_name(name, known);
   if (!nearest.empty()) message += concat("; did you mean '", nearest, "'?");
+  std::string list;
   if (known.empty()) {
-    message += "; there are none";
+    list = "there are none";
   } else if (known.size() <= kListed) {
-    message += "; known: ";
-    for (std::size_t i = 0; i < known.size(); ++i) message += (i == 0 ? "" : ", ") + known[i];
+    list = "known: ";
+    for (std::size_t i = 0; i < known.size(); ++i) list += (i == 0 ? "" : ", ") + known[i];
   } else {
-    message += concat("; there are ", known.size(), ", such as ");
-    for (std::size_t i = 0; i < kShown; ++i) message += (i == 0 ? "'" : ", '") + known[i * known.size() / kShown] + "'";
+    list = concat("there are ", known.size(), ", such as ");
+    for (std::size_t i = 0; i < kShown; ++i) list += (i == 0 ? "'" : ", '") + known[i * known.size() / kShown] + "'";
   }
-  throw Error(message);
+  throw Error(nearest.empty() ? concat(message, "; ", list) : concat(message, " (", list, ")"));
 }
 
 void abort_duplicate_name(const char* kind, const std::string& name, const char* first, const char* second) {

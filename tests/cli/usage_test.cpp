@@ -14,8 +14,8 @@ std::string error_of(const std::vector<std::string>& arguments) {
 
 TEST(Usage, NamesTheNearestCommand) {
   EXPECT_EQ(error_of({"inspct", "x.onnx"}),
-            "unknown command 'inspct'; did you mean 'inspect'?; known: info, list, inspect, run, eval, test, plan, "
-            "quantize, ptq, train, qat, profile, convert, deploy, export, compare, bench, verify, help, completion\n");
+            "unknown command 'inspct'; did you mean 'inspect'? (known: info, list, inspect, run, eval, test, plan, "
+            "quantize, ptq, train, qat, profile, convert, deploy, export, compare, bench, verify, help, completion)\n");
 }
 
 TEST(Usage, NamesTheNearestOption) {
@@ -31,8 +31,8 @@ TEST(Usage, TakesTheCommonOptionsBeforeTheCommandToo) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, quench_run({"list", "passes", "--json"}).out);
   EXPECT_EQ(error_of({"--quiet", "inspct", "x"}),
-            "unknown command 'inspct'; did you mean 'inspect'?; known: info, list, inspect, run, eval, test, plan, "
-            "quantize, ptq, train, qat, profile, convert, deploy, export, compare, bench, verify, help, completion\n");
+            "unknown command 'inspct'; did you mean 'inspect'? (known: info, list, inspect, run, eval, test, plan, "
+            "quantize, ptq, train, qat, profile, convert, deploy, export, compare, bench, verify, help, completion)\n");
   EXPECT_EQ(error_of({"--jsn", "list"}), "unknown option '--jsn'; did you mean '--json'?\n  see 'quench --help'\n");
   EXPECT_EQ(error_of({"--quiet"}), "no command was given\n  see 'quench --help'\n");
 }
@@ -43,6 +43,9 @@ TEST(Usage, AsksForWhatIsMissing) {
   EXPECT_EQ(error_of({"eval", "m.onnx"}), "--data is required\n  see 'quench eval --help'\n");
   EXPECT_EQ(error_of({"plan", "m.onnx", "--set", "a=1", "b=2"}),
             "unexpected argument 'b=2'; --set takes one setting: write --set b=2, too\n  see 'quench plan --help'\n");
+  EXPECT_EQ(
+      error_of({"plan", "--set", "a=1", "b=2", "m.onnx"}),
+      "unexpected argument 'm.onnx'; --set takes one setting: write --set b=2, too\n  see 'quench plan --help'\n");
   EXPECT_EQ(error_of({"eval", "m.onnx", "--data", "x", "b=2"}),
             "unexpected argument 'b=2'\n  see 'quench eval --help'\n");
   EXPECT_EQ(error_of({"run", "m.onnx"}), "no inputs: give --inputs FILE or --random\n");
@@ -69,8 +72,8 @@ TEST(Usage, RefusesValuesOutOfRange) {
                   "' is not a whole number from 0 to 18446744073709551615\n  see 'quench run --help'\n");
   EXPECT_EQ(error_of({"run", "m", "--random", "--device", "tpu"}), "unknown device 'tpu'; known: cpu, cuda, cuda:N\n");
   EXPECT_EQ(error_of({"list", "pases"}),
-            "unknown list 'pases'; did you mean 'passes'?; known: ops, passes, observers, fake-quantizers, platforms, "
-            "methods, loops, exporters, runtimes, data, targets, metrics, zoo, keys, options\n");
+            "unknown list 'pases'; did you mean 'passes'? (known: ops, passes, observers, fake-quantizers, platforms, "
+            "methods, loops, exporters, runtimes, data, targets, metrics, zoo, keys, options)\n");
 }
 
 // The model does not exist: the output was checked before anything was read.

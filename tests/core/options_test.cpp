@@ -21,7 +21,7 @@ TEST(Options, NamesTheNearestKnownOption) {
     Options({{"bin", 64.0}}).checked(kKnown, "observer 'x'");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.message(), "unknown option of observer 'x' 'bin'; did you mean 'bins'?; known: bins, on");
+    EXPECT_EQ(error.message(), "unknown option of observer 'x' 'bin'; did you mean 'bins'? (known: bins, on)");
   }
 }
 

@@ -86,7 +86,7 @@ TEST(BindDims, NamesADimensionThatIsNotThere) {
     bind_dims(small_model(false), {{"M", 2}});
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.message(), "unknown dimension 'M'; did you mean 'N'?; known: N");
+    EXPECT_EQ(error.message(), "unknown dimension 'M'; did you mean 'N'? (known: N)");
   }
 }
 
