@@ -1,5 +1,8 @@
 #include "cli/command.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <iostream>
@@ -86,6 +89,11 @@ void add_dim_option(CLI::App& command, std::map<std::string, std::int64_t>& dims
           "the size of a symbolic dimension, such as N=4 (default: 1, or the smallest that fits); repeatable")
       ->type_name("NAME=NUMBER")
       ->allow_extra_args(false);
+}
+
+std::size_t output_columns() {
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 void print_json(const Json& object) {

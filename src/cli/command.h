@@ -54,6 +54,7 @@ void add_metric_option(CLI::App& command, std::vector<std::string>& metrics, con
 void add_dim_option(CLI::App& command, std::map<std::string, std::int64_t>& dims);
 
 void print_json(const Json& object);
+std::size_t output_columns();  // of the terminal that the standard output is; 0: it is none
 
 // In the order in which a user meets them.
 void add_info(CLI::App& app, CommandLine& command_line);

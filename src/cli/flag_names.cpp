@@ -6,7 +6,7 @@
 namespace quench {
 namespace {
 
-constexpr std::array<std::pair<const char*, const char*>, 15> kFlags = {{
+constexpr std::array<std::pair<const char*, const char*>, 17> kFlags = {{
     {"leave VerifyOptions::layers off", "omit --layers"},
     {"VerifyOptions::bound", "--bound"},
     {"VerifyOptions::output_bound", "--output-bound"},
@@ -21,6 +21,8 @@ constexpr std::array<std::pair<const char*, const char*>, 15> kFlags = {{
     {"QuantizeData::profile", "--profile 8"},
     {"TrainOptions::optimizer", "--lr"},
     {"load_plugin()", "--plugin FILE"},
+    {"; force replaces it", "; --force replaces it"},
+    {"only force replaces it", "only --force replaces it"},
     {"the setting ", "--set "},
 }};
 

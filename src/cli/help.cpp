@@ -11,14 +11,16 @@
 namespace quench {
 namespace {
 
-void print_help(const CLI::App& app, const std::string& command) {
+std::string help_of(const CLI::App& app, const std::string& command) {
   // Not app.help(): that is the help of the command that was called, which is this one.
-  if (command.empty()) {
-    std::cout << app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal);
-    return;
-  }
+  if (command.empty()) return app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal);
   check_command_name(app, {command});
-  std::cout << app.get_subcommand(command)->help(app.get_name());
+  return app.get_subcommand(command)->help(app.get_name());
+}
+
+void print_as(const char* key, const std::string& text, bool json) {
+  if (json) return print_json({{key, text}});
+  std::cout << text;
 }
 
 }  // namespace
@@ -33,11 +35,12 @@ void add_help(CLI::App& app, CommandLine& command_line) {
   command.add_option("command", options->command, "the command (default: all, with a line on each)");
   command.add_flag("--man", options->man, "the manual page, for man: quench help --man | man -l -");
   command.callback([&app, &command_line, options] {
-    command_line.action = [&app, options] {
+    command_line.action = [&app, &command_line, options] {
+      const bool json = command_line.common.json;
       if (options->man)
-        std::cout << man_page(facts_of(app), commands_of(app));
+        print_as("man", man_page(facts_of(app), commands_of(app)), json);
       else
-        print_help(app, options->command);
+        print_as("help", help_of(app, options->command), json);
     };
   });
 }
@@ -49,10 +52,10 @@ void add_completion(CLI::App& app, CommandLine& command_line) {
                                   "completion bash)");
   command.add_option("shell", *shell, "bash or zsh")->required();
   command.callback([&app, &command_line, shell] {
-    command_line.action = [&app, shell] {
+    command_line.action = [&app, &command_line, shell] {
       if (*shell != "bash" && *shell != "zsh") fail_unknown_name("shell", *shell, {"bash", "zsh"});
       const auto script = *shell == "bash" ? bash_completion : zsh_completion;
-      std::cout << script(facts_of(app), commands_of(app));
+      print_as("script", script(facts_of(app), commands_of(app)), command_line.common.json);
     };
   });
 }

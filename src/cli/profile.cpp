@@ -23,7 +23,8 @@ struct Arguments {
 
 void run_profile(Arguments options, const CommonOptions& common) {
   check_device(options.device);
-  const QuantizedModel model = quantized_model_of(load_model(options.model));
+  const QuantizedModel model = with_context([&] { return concat("in ", options.model); },
+                                            [&] { return quantized_model_of(load_model(options.model)); });
   const std::unique_ptr<Dataset> data = open_data(options.data, options.limit, model.graph);
   options.profile.device = options.device;
   const std::string item = item_noun(*data);
@@ -40,7 +41,7 @@ void run_profile(Arguments options, const CommonOptions& common) {
     return;
   }
   std::cout
-      << profile_table(record) << "\n"
+      << profile_table(record, 0, output_columns()) << "\n"
       << counted(record.items, item) << "; SQNR in dB with its standard error over " << item
       << "s. alone: only this layer is "
       << "quantized; so far: all up to it\nloses most: by its weight, by what it reads (input) or by what it gives "

@@ -2,11 +2,25 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 
 #include "quench/error.h"
 #include "quench/registry.h"
 
 namespace quench {
+namespace {
+
+// Of "--set a=1 b=2 model.onnx" the "b=2", which stands where the model should; "": there is none.
+std::string stray_setting(const CLI::App& command, const std::string& extra) {
+  if (!command.get_option_no_throw("--set")) return "";
+  const auto is_setting = [](const std::string& word) { return word.find('=') != std::string::npos; };
+  if (is_setting(extra)) return extra;
+  const CLI::Option* model = command.get_option_no_throw("model");
+  if (!model || model->empty() || std::filesystem::exists(model->results().front())) return "";
+  return is_setting(model->results().front()) ? model->results().front() : "";
+}
+
+}  // namespace
 
 void check_command_name(const CLI::App& app, const std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments[0].empty() || arguments[0][0] == '-') return;
@@ -28,11 +42,9 @@ std::string explain_extra_arguments(const CLI::App& command) {
   QUENCH_CHECK(!extras.empty(), "an argument was not expected");
   const std::string& extra = extras.front();
   if (extra.size() < 2 || extra[0] != '-') {
-    const bool takes_settings = std::find(known.begin(), known.end(), "--set") != known.end();
-    const bool is_setting = extra.find('=') != std::string::npos;
-    return concat(
-        "unexpected argument '", extra, "'",
-        takes_settings && is_setting ? concat("; --set takes one setting: write --set ", extra, ", too") : "");
+    const std::string setting = stray_setting(command, extra);
+    return concat("unexpected argument '", extra, "'",
+                  setting.empty() ? "" : concat("; --set takes one setting: write --set ", setting, ", too"));
   }
   const std::string option = extra.substr(0, extra.find('='));
   const std::string nearest = nearest_name(option, known);

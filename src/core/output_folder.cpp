@@ -147,8 +147,7 @@ void check_free(const std::string& folder, const std::string& file, bool force) 
   if (force || !fs::exists(path)) return;
   const std::vector<std::string> own = own_files(folder);
   QUENCH_CHECK(std::find(own.begin(), own.end(), file) != own.end(), "'", path.string(),
-               "' already exists, and the folder's list does not name it as a file of ours; only force replaces "
-               "it");
+               "' already exists, and the folder's list does not name it as a file of ours; only force replaces it");
 }
 
 void write_own_file(const std::string& folder, const std::string& file, std::string_view bytes) {

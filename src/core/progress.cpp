@@ -17,6 +17,7 @@ namespace {
 constexpr double kBarSeconds = 0.1;
 constexpr double kLineSeconds = 5.0;
 constexpr std::int64_t kBarCells = 30;
+constexpr std::size_t kFewestCells = 3;
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -77,16 +78,21 @@ std::string Progress::line(std::int64_t done, std::int64_t total, double seconds
   return concat(what_, ": ", done, " of ", total, " ", unit_, rate_and_rest(done, total, seconds, ", "));
 }
 
-// On a narrow terminal with fewer cells, or none; a line that does not fit would be broken and never wiped.
+// On a narrow terminal with fewer cells; then without the bar, without rate and rest, without the name: a line that
+// does not fit would be broken and never wiped.
 std::string Progress::bar(std::int64_t done, std::int64_t total, double seconds) const {
-  const std::string after = concat("] ", done, "/", total, rate_and_rest(done, total, seconds, "  "));
-  const auto room = static_cast<std::int64_t>(columns_ > 0 ? columns_ : terminal_columns()) - 1;
-  const auto words = static_cast<std::int64_t>(what_.size() + 2 + after.size());
-  const std::int64_t cells = std::clamp<std::int64_t>(room - words, 0, kBarCells);
-  const std::int64_t full = total > 0 ? std::min(done, total) * cells / total : 0;
-  std::string text = concat(what_, " [", std::string(static_cast<std::size_t>(full), '#'),
-                            std::string(static_cast<std::size_t>(cells - full), '.'), after);
-  return text.substr(0, static_cast<std::size_t>(std::max<std::int64_t>(room, 1)));
+  const std::string count = concat(done, "/", total), rest = rate_and_rest(done, total, seconds, "  ");
+  const std::size_t room = std::max<std::size_t>(columns_ > 0 ? columns_ : terminal_columns(), 2) - 1;
+  const std::size_t words = what_.size() + std::string(" [] ").size() + count.size() + rest.size();
+  if (words + kFewestCells <= room) {
+    const auto cells = std::min<std::int64_t>(static_cast<std::int64_t>(room - words), kBarCells);
+    const std::int64_t full = total > 0 ? std::min(done, total) * cells / total : 0;
+    return concat(what_, " [", std::string(static_cast<std::size_t>(full), '#'),
+                  std::string(static_cast<std::size_t>(cells - full), '.'), "] ", count, rest);
+  }
+  for (const std::string& text : {concat(what_, " ", count, rest), concat(what_, " ", count), count})
+    if (text.size() <= room) return text;
+  return count.substr(0, room);
 }
 
 void Progress::show(std::int64_t done, std::int64_t total) {

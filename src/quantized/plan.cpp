@@ -105,7 +105,7 @@ std::string explain(const QuantPlan& plan, const std::string& value) {
   }
   const std::string nearest = nearest_name(value, known);
   fail("the plan for '", plan.platform, "' has no tensor '", value, "'",
-       nearest.empty() ? "" : concat("; did you mean '", nearest, "'?"));
+       nearest.empty() ? "; 'quench plan' lists those it has" : concat("; did you mean '", nearest, "'?"));
 }
 
 }  // namespace quench

@@ -48,6 +48,22 @@ std::string worst_text(const LayerProfile& layer) {
   return layer.worst().empty() ? "nothing" : layer.worst();
 }
 
+std::vector<std::string> cells_of(const LayerProfile& layer) {
+  const TensorError &alone = layer.standalone, &all = layer.cumulative;
+  return {layer.name,
+          layer.op,
+          worst_text(layer),
+          decibels(alone.sqnr),
+          printed("%.5f", alone.cosine.value),
+          printed("%.3g", alone.mse.value),
+          printed("%.3g", alone.max),
+          decibels(all.sqnr),
+          printed("%.5f", all.cosine.value)};
+}
+
+// Both cosines, the greatest error, the mean one, the operator; each by its place when those before it are gone.
+constexpr std::array<std::size_t, 5> kLeastImportantFirst = {8, 4, 5, 4, 1};
+
 }  // namespace
 
 Json json_of(const ProfileRecord& record) {
@@ -64,20 +80,23 @@ Json json_of(const ProfileRecord& record) {
   return {{"items", record.items}, {"layers", layers}};
 }
 
-std::string profile_table(const ProfileRecord& record, std::size_t rows) {
-  const std::vector<Column> columns = {
+std::string profile_table(const ProfileRecord& record, std::size_t rows, std::size_t columns) {
+  std::vector<Column> titles = {
       {"layer", 40},       {"op", 20},        {"loses most", 12},      {"SQNR alone", 20, true},
       {"cosine", 9, true}, {"MSE", 10, true}, {"max error", 10, true}, {"SQNR so far", 20, true},
       {"cosine", 9, true}};
   std::vector<std::vector<std::string>> cells;
   for (const LayerProfile& layer : ranked_by_damage(record)) {
     if (rows > 0 && cells.size() == rows) break;
-    cells.push_back({layer.name, layer.op, worst_text(layer), decibels(layer.standalone.sqnr),
-                     printed("%.5f", layer.standalone.cosine.value), printed("%.3g", layer.standalone.mse.value),
-                     printed("%.3g", layer.standalone.max), decibels(layer.cumulative.sqnr),
-                     printed("%.5f", layer.cumulative.cosine.value)});
+    cells.push_back(cells_of(layer));
   }
-  std::string text = table_text(columns, cells);
+  std::string text = table_text(titles, cells);
+  for (const std::size_t least : kLeastImportantFirst) {
+    if (columns == 0 || text.find('\n') <= columns) break;
+    titles.erase(titles.begin() + static_cast<std::ptrdiff_t>(least));
+    for (std::vector<std::string>& row : cells) row.erase(row.begin() + static_cast<std::ptrdiff_t>(least));
+    text = table_text(titles, cells);
+  }
   if (cells.size() < record.layers.size())
     text += concat("... and ", record.layers.size() - cells.size(), " layers with less damage\n");
   return text;

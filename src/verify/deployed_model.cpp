@@ -181,8 +181,8 @@ DeployedModel read_deployed(const std::string& path, const RuntimeEntry& runtime
   model.simulated = model.file;
   run_passes(model.simulated, {"qdq_to_fake_quant"});
   QUENCH_CHECK(!quantizers_of(model.simulated).empty(), "'", path,
-               "' has no QuantizeLinear and DequantizeLinear (nor FakeQuantize): it is not a deployed Q/DQ model",
-               or_did_you_mean(path));
+               "' has no QuantizeLinear and DequantizeLinear (nor FakeQuantize): it is not a deployed Q/DQ model; ",
+               "'quench deploy' writes one", or_did_you_mean(path));
   if (runtime.rounds_biases) round_biases(model.simulated);
   find_taps(model);
   return model;

@@ -108,7 +108,7 @@ TEST_F(Deploy, ExistingFilesAreReplacedOnlyWithForce) {
   ASSERT_EQ(run().code, 0);
   std::ofstream(out() + "/fashion_cnn_clip_ranges.json") << "mine";
   const auto before = contents();
-  expect_refused(run(), "already exists; force replaces it");
+  expect_refused(run(), "already exists; --force replaces it");
   EXPECT_EQ(contents(), before);
   ASSERT_EQ(run({"--force"}).code, 0);
   EXPECT_NE(contents().at("fashion_cnn_clip_ranges.json"), "mine");
@@ -120,7 +120,7 @@ TEST_F(Deploy, AFolderOfOursIsMadeAnew) {
   ASSERT_EQ(run({"--option", "deploy_to_qlinear=true"}).code, 0);
   ASSERT_TRUE(contents().contains("onnx_quantized_model.onnx"));
   std::ofstream(out() + "/notes.txt") << "mine";
-  expect_refused(run({"--name", "other"}), "already exists; force replaces it");
+  expect_refused(run({"--name", "other"}), "already exists; --force replaces it");
   ASSERT_EQ(run({"--name", "other", "--force"}).code, 0);
   const auto files = contents();
   EXPECT_EQ(files.size(), 4U);

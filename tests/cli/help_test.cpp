@@ -67,5 +67,12 @@ TEST(ManPage, IsRenderedWithoutAWarning) {
   EXPECT_NE(text.find("'quench list platforms'"), std::string::npos) << "quotes are lost";
 }
 
+// --json promises one object and nothing else.
+TEST(Help, IsAnObjectWithJson) {
+  EXPECT_EQ(quench_run({"help", "eval", "--json"}).json().at("help"), quench_run({"help", "eval"}).out);
+  EXPECT_EQ(quench_run({"help", "--man", "--json"}).json().at("man"), quench_run({"help", "--man"}).out);
+  EXPECT_EQ(quench_run({"completion", "zsh", "--json"}).json().at("script"), quench_run({"completion", "zsh"}).out);
+}
+
 }  // namespace
 }  // namespace quench

@@ -44,6 +44,9 @@ TEST(Usage, AsksForWhatIsMissing) {
   EXPECT_EQ(error_of({"eval", "m.onnx"}), "--data is required\n  see 'quench eval --help'\n");
   EXPECT_EQ(error_of({"plan", "m.onnx", "--set", "a=1", "b=2"}),
             "unexpected argument 'b=2'; --set takes one setting: write --set b=2, too\n  see 'quench plan --help'\n");
+  EXPECT_EQ(
+      error_of({"plan", "--set", "a=1", "b=2", "m.onnx"}),
+      "unexpected argument 'm.onnx'; --set takes one setting: write --set b=2, too\n  see 'quench plan --help'\n");
   EXPECT_EQ(error_of({"eval", "m.onnx", "--data", "x", "b=2"}),
             "unexpected argument 'b=2'\n  see 'quench eval --help'\n");
   EXPECT_EQ(error_of({"run", "m.onnx"}), "no inputs: give --inputs FILE or --random\n");

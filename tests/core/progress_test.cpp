@@ -60,7 +60,12 @@ TEST(Progress, FitsANarrowTerminal) {
   };
   EXPECT_EQ(bar(81), "evaluating [###############...............] 50/100  25 images/s  0:02 left");
   EXPECT_EQ(bar(51), "evaluating [###...] 50/100  25 images/s  0:02 left");
-  EXPECT_EQ(bar(20), "evaluating [] 50/10");
+  EXPECT_EQ(bar(48), "evaluating [#..] 50/100  25 images/s  0:02 left");
+  EXPECT_EQ(bar(46), "evaluating 50/100  25 images/s  0:02 left");
+  EXPECT_EQ(bar(40), "evaluating 50/100");
+  EXPECT_EQ(bar(18), "evaluating 50/100");
+  EXPECT_EQ(bar(17), "50/100");
+  EXPECT_EQ(bar(4), "50/");
   for (std::size_t columns = 2; columns < 90; ++columns) EXPECT_LT(bar(columns).size(), columns) << columns;
 }
 

@@ -134,6 +134,11 @@ TEST(Profile, RanksTheWorstFirst) {
   EXPECT_EQ(ranked_by_damage(record)[0].name, "second");
   EXPECT_EQ(json_of(record).at("layers")[0].at("name"), "second");
   EXPECT_NE(profile_table(record, 1).find("and 1 layers with less damage"), std::string::npos);
+  const std::string narrow = profile_table(record, 0, 50);
+  EXPECT_LE(narrow.find('\n'), 50U) << narrow;
+  for (const char* part : {"layer", "loses most", "SQNR alone", "SQNR so far", "second"})
+    EXPECT_NE(narrow.find(part), std::string::npos) << narrow;
+  for (const char* part : {"cosine", "MSE", "max error", "Conv"}) EXPECT_EQ(narrow.find(part), std::string::npos);
 }
 
 // Each with what comes before it, so that they add up.
