@@ -1,4 +1,5 @@
-// The page of the HTML report, with "{{data}}" where the data goes. cmake/ReportPage.cmake makes it of the files beside.
+// The page of the HTML report, with "{{data}}" where the data goes. cmake/ReportPage.cmake makes it of the files
+// beside.
 #pragma once
 
 namespace quench {
