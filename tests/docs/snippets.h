@@ -15,6 +15,7 @@
 #include "quench/distributed.h"
 #include "quench/evaluate.h"
 #include "quench/executor.h"
+#include "quench/html_report.h"
 #include "quench/import.h"
 #include "quench/load_quantized.h"
 #include "quench/observer.h"

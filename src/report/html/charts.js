@@ -42,7 +42,8 @@ function intervals(rows, unit) {
   const spread = Math.max(...ends) - Math.min(...ends) || Math.abs(ends[0]) * 0.1 || 1;
   const low = Math.min(...ends) - spread * 0.08, high = Math.max(...ends) + spread * 0.08;
   return chart((width) => {
-    const narrow = width < 460, left = narrow ? 96 : 190, right = width - (narrow ? 74 : 190), step = 27;
+    const narrow = width < 460, step = 27, longest = (key) => Math.max(...rows.map((row) => row[key].length));
+    const left = Math.min(narrow ? 96 : 200, longest("label") * 7 + 14), right = width - (narrow ? 74 : longest("text") * 6.6 + 14);
     const height = rows.length * step + 34, picture = frame(width, height);
     const place = linear(low, high, left, right);
     const ticks = ticksOf(low, high, Math.max(2, Math.round((right - left) / 75)));

@@ -20,8 +20,14 @@ function unitsChart(run) {
     chart(draw, units.map((unit) => `${unit.name}: ${short(unit.error_before)} to ${short(unit.error_after)}`).join("; ")), legend([["before", "var(--float)"], ["after", run.color]]));
 }
 
+const fewSteps = 10;  // as many say less than the epochs do
+function spansDecades(series) {
+  const values = series.flatMap((one) => one.points.map((p) => p[1]));
+  return Math.min(...values) > 0 && Math.max(...values) > 10 * Math.min(...values);
+}
+
 function trainingCharts(trained) {
-  const loss = trained.flatMap((run) => run.steps.length > 1
+  const loss = trained.flatMap((run) => run.steps.length > fewSteps
     ? [{ name: run.name, color: run.color, points: run.steps.map(([step, value]) => [step, value]) }]
     : [{ name: `${run.name}, by epoch`, color: run.color, dots: true, points: run.record.training.epochs.map((epoch) => [epoch.epoch, epoch.loss]) }]);
   // Scores: more is better; a value of which less is better comes as a negative number.
@@ -30,9 +36,9 @@ function trainingCharts(trained) {
     return [{ name: `${run.name}, quantized`, color: run.color, dots: true, points: [...(start === undefined ? [] : [[0, start]]), ...after("validation")] },
       { name: `${run.name}, float`, color: "var(--float)", dashed: true, dots: true, points: after("validation_float") }];
   }).filter((one) => one.points.length);
-  const rates = trained.filter((run) => run.steps.length > 1).map((run) => ({ name: run.name, color: run.color, points: run.steps.map(([step, , rate]) => [step, rate]) }));
+  const rates = trained.filter((run) => run.steps.length > fewSteps).map((run) => ({ name: run.name, color: run.color, points: run.steps.map(([step, , rate]) => [step, rate]) }));
   const box = (title, series, options) => series.some((one) => one.points.length) && el("div", { class: "card" }, el("h3", {}, title), lines(series, { label: title, ...options }));
-  return el("div", { class: "grid2" }, box("Training loss", loss, { log: loss.every((one) => one.points.every((p) => p[1] > 0)) }), box("Validation after each epoch", scores, {}), box("Learning rate", rates, {}));
+  return el("div", { class: "grid2" }, box("Training loss", loss, { log: spansDecades(loss) }), box("Validation after each epoch", scores, {}), box("Learning rate", rates, {}));
 }
 
 function drawCurves() {

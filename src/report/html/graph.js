@@ -1,5 +1,5 @@
 // The network: boxes and coloured edges, only those in view drawn; pan, zoom, hover, touch and arrow keys.
-const farAway = 0.42;  // below this zoom boxes carry no text
+const farAway = 0.42;  // below this zoom all of the graph is a few shapes, without text
 
 class GraphView {
   constructor(run, describe) {
@@ -11,6 +11,7 @@ class GraphView {
     this.edges = svg("g");
     this.nodes = svg("g");
     this.stage = svg("g", {}, this.edges, this.nodes);
+    this.overview = null;
     this.node = svg("svg", { id: "view", tabindex: "0", role: "application", "aria-label": `Graph of ${counted(run.graph.nodes.length, "node")}: arrow keys walk, plus and minus zoom` }, this.stage);
     this.shown = new Map();
     this.selected = null;
@@ -33,11 +34,32 @@ class GraphView {
     this.waiting = requestAnimationFrame(() => { this.waiting = 0; this.drawNow(); });
   }
 
-  // Elements of what came into view are made, those of what left it are removed: moving costs as much as is visible.
   drawNow() {
-    const { clientWidth: width, clientHeight: height } = this.node;
     this.stage.setAttribute("transform", `translate(${this.x} ${this.y}) scale(${this.zoom})`);
-    this.node.classList.toggle("far", this.zoom < farAway);
+    const far = this.zoom < farAway;
+    if (far) this.overview ??= this.drawOverview();
+    this.node.classList.toggle("far", far);
+    if (far) this.showOnly(new Set(this.selected ? [this.selected] : []));
+    else this.showOnly(this.inView());
+  }
+
+  // One shape for all edges and one for all boxes of a colour: thousands of elements would be too slow to move.
+  drawOverview() {
+    const edges = {}, boxes = {};
+    for (const wire of this.layout.wires) (edges[wire.decision.kind] ??= []).push(wire.path);
+    for (const box of this.layout.boxes) {
+      const profile = this.run.layers.get(box.name), color = profile ? severity(sqnr(profile.standalone)) : "var(--float)";
+      (boxes[color] ??= []).push(`M${box.x - nodeWidth / 2} ${box.y}h${nodeWidth}v${nodeHeight}h${-nodeWidth}z`);
+    }
+    const group = svg("g", { class: "overview" },
+      Object.entries(edges).map(([kind, paths]) => svg("path", { d: paths.join(""), fill: "none", stroke: colors[kind], "stroke-width": 1.5, "vector-effect": "non-scaling-stroke" })),
+      Object.entries(boxes).map(([color, paths]) => svg("path", { d: paths.join(""), fill: color, opacity: .75 })));
+    this.stage.prepend(group);
+    return group;
+  }
+
+  inView() {
+    const { clientWidth: width, clientHeight: height } = this.node;
     const left = -this.x / this.zoom - nodeWidth, right = (width - this.x) / this.zoom + nodeWidth;
     const top = -this.y / this.zoom - nodeHeight, bottom = (height - this.y) / this.zoom;
     const here = new Set();
@@ -45,6 +67,11 @@ class GraphView {
       if (box.y >= top && box.y <= bottom && box.x >= left && box.x <= right) here.add(box);
     for (const wire of this.layout.wires)
       if (wire.bottom >= top && wire.top <= bottom && wire.right >= left && wire.left <= right) here.add(wire);
+    return here;
+  }
+
+  // Elements of what came into view are made, those of what left it are removed: moving costs as much as is visible.
+  showOnly(here) {
     for (const [item, element] of this.shown)
       if (!here.has(item)) element.remove(), this.shown.delete(item);
     for (const item of here)
@@ -106,7 +133,12 @@ class GraphView {
     this.draw();
   }
 
-  itemAt(event) { return event.target.closest?.(".node, .wire")?.item; }
+  itemAt(event) {
+    const item = event.target.closest?.(".node, .wire")?.item;
+    if (item || this.zoom >= farAway) return item;
+    const frame = this.node.getBoundingClientRect(), x = (event.clientX - frame.left - this.x) / this.zoom, y = (event.clientY - frame.top - this.y) / this.zoom;
+    return this.layout.boxes.find((box) => Math.abs(box.x - x) <= nodeWidth / 2 && y >= box.y && y <= box.y + nodeHeight);
+  }
 
   text(item) {
     if (item.path) return decisionText(item.value, item.decision);

@@ -29,7 +29,7 @@ function drawLayers() {
   const section = byId("layers"), items = state.run.record.profile?.items;
   if (!rows.length)
     return fill(section, el("h2", {}, "Layers"), el("p", { class: "lead" }, "The errors of single layers were not measured (--profile 0)."));
-  const table = sortableTable({
+  const table = new SortableTable({
     columns: layerColumns(), rows, sortBy: 2, noun: "layer", text: (row) => `${row.name} ${row.op}`, choice: (row) => row.op,
     choices: { label: "Operator", all: "all operators" }, picked: (row) => { state.tell("node", row.name); byId("graph").scrollIntoView(); },
   });

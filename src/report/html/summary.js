@@ -39,7 +39,11 @@ function planCard(run) {
   if (!plan) return null;
   const inside = plan.float.filter((skip) => isInside(skip.reason)).length;
   const left = plan.float.length - inside;
-  return card(`Quantizers for ${plan.platform}`, whole(plan.quantized.length), left ? `${counted(left, "tensor stays", "tensors stay")} float` : "no tensor stays float");
+  const roles = [["weight", "weights"], ["activation", "activations"], ["bias", "biases"]].map(([role, roles]) => {
+    const count = plan.quantized.filter((entry) => entry.role === role).length;
+    return count && counted(count, role, roles);
+  }).filter(Boolean);
+  return card(`Quantizers for ${plan.platform}`, whole(plan.quantized.length), `${roles.join(", ")}; ${left ? `${counted(left, "tensor stays", "tensors stay")} float` : "no tensor stays float"}`);
 }
 function verifiedCard(run) {
   const found = run.verified.filter((one) => !one.outdated);
@@ -67,16 +71,16 @@ function accuracyChart(name) {
 
 function verifyTable(run) {
   if (!run.verified.length) return null;
-  const codes = (found) => (found ? `${whole(found.different)} of ${whole(found.codes)}` : "–");
+  const number = (value, wide) => el("td", { class: wide ? "num wide" : "num" }, value === undefined ? "–" : whole(value));
   const rows = run.verified.map((one) => el("tr", {},
     el("td", { class: one.outdated ? "soft" : one.passed ? "good" : "bad" }, one.outdated ? "of an earlier file" : one.passed ? "passed" : "failed"),
-    el("td", {}, one.runtime), el("td", { class: "wide", title: one.file }, one.path ?? one.file), el("td", { class: "num" }, whole(one.items)),
+    el("td", { title: `${one.path ?? one.file}, ${counted(one.items, "item")}` }, one.runtime),
     el("td", { class: "num" }, one.predictions ? percent(one.equal_top1 / one.predictions) : "–"),
-    el("td", { class: "num" }, codes(one.layers?.local)), el("td", { class: "num wide" }, codes(one.layers?.end_to_end))));
+    number(one.layers?.local.codes, true), number(one.layers?.local.different), number(one.layers?.end_to_end.different, true)));
   const failures = run.verified.filter((one) => !one.outdated).flatMap((one) => one.failures ?? []);
   return el("div", { class: "card" }, el("h3", {}, "Verified in a runtime"),
-    el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ["", "runtime"].map((t) => el("th", {}, t)), el("th", { class: "wide" }, "file"),
-      ["items", "equal top-1", "codes off, locally"].map((t) => el("th", { class: "num" }, t)), el("th", { class: "num wide" }, "end to end"))), el("tbody", {}, rows))),
+    el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ["", "runtime"].map((t) => el("th", {}, t)),
+      el("th", { class: "num" }, "equal top-1"), el("th", { class: "num wide" }, "codes"), el("th", { class: "num" }, "off, locally"), el("th", { class: "num wide" }, "end to end"))), el("tbody", {}, rows))),
     failures.map((text) => el("p", { class: "note warning" }, text)));
 }
 function speedTable(run) {

@@ -15,12 +15,12 @@ function drawTensors() {
   const lead = run.activations ? `Activations are those of the float network${run.activations.items ? ` on ${counted(run.activations.items, "item")}` : ""}. ` : "Values of activations were not recorded: quench quantize --report does, and so does quench report --data SPEC. ";
   const charts = el("div", { class: "card" }), logarithmic = el("input", { type: "checkbox", checked: true, onchange: () => show(now) });
   let now = [...run.tensors].sort((a, b) => b.lost / b.elements - a.lost / a.elements)[0];
-  const table = sortableTable({
+  const table = new SortableTable({
     rows: run.tensors, sortBy: 2, descending: true, noun: "tensor", text: (row) => `${row.value} ${row.role} ${row.scheme}`, choice: (row) => row.role,
     choices: { label: "Role", all: "weights and activations" }, picked: (row) => show(row),
     columns: [{ title: "tensor", value: (row) => row.value, hint: (row) => row.value }, { title: "codes", value: (row) => row.scheme.split(" ")[0], wide: true },
       { title: "cut off", number: true, down: true, value: (row) => row.lost / row.elements, cell: (row) => (row.lost ? percent(row.lost / row.elements, 3) : "none") },
-      { title: "least", number: true, value: (row) => row.min, cell: (row) => short(row.min, 3) }, { title: "greatest", number: true, down: true, value: (row) => row.max, cell: (row) => short(row.max, 3) }],
+      { title: "least", number: true, wide: true, value: (row) => row.min, cell: (row) => short(row.min, 3) }, { title: "greatest", number: true, down: true, value: (row) => row.max, cell: (row) => short(row.max, 3) }],
   });
   function show(tensor) {
     now = tensor;
