@@ -1,10 +1,7 @@
-// What Python does through the package, in C++: bench/python takes turns between the two, and tests/python compares
-// them.
-//   bench_python_twin train MODEL.onnx DATA.npz STEPS    one line a step: {"loss": L, "seconds": S}; batches of 32 of x
-//   and
-//                                                        y, plain SGD at 0.01 through QatModule
-//   bench_python_twin calibrate MODEL.onnx DATA.npz      the seconds of quantize() on x, for onnxruntime, without bias
-//                                                        correction and comparisons
+// What Python does through the package, in C++: bench/python takes turns between the two, tests/python compares them.
+//   bench_python_twin train MODEL.onnx DATA.npz STEPS    one line a step: {"loss": L, "seconds": S}; plain SGD at 0.01
+//                                                        through QatModule, batches of 32 of x and y
+//   bench_python_twin calibrate MODEL.onnx DATA.npz      the seconds of calibration on x, for onnxruntime
 #include <ATen/ATen.h>
 #include <torch/optim/sgd.h>
 
@@ -45,15 +42,12 @@ void train(const std::string& file, const NamedValues& data, std::int64_t steps)
 }
 
 void calibrate(const std::string& file, const NamedValues& data) {
-  const Graph graph = import_model(file);
   const auto set = dataset_of(data.at("x").tensor().unbind());
-  const double start = now();
-  QuantConfig config;
-  config.platform = "onnxruntime";
-  QuantizeOptions options;
-  options.stop_after = "calibrate";
-  const Quantized result = quantize(graph, *set, config, options);
-  std::printf("{\"seconds\": %.9f}\n", now() - start);
+  JobConfig job;
+  job.quant.platform = "onnxruntime";
+  job.bias_correction = BiasCorrection::kNone;
+  for (const StageRecord& stage : quantize(file, *set, job).record.stages)
+    if (stage.name == "calibrate") std::printf("{\"seconds\": %.9f}\n", stage.seconds);
 }
 
 }  // namespace

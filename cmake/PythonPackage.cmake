@@ -19,6 +19,9 @@ set_target_properties(quench_python PROPERTIES OUTPUT_NAME _C LIBRARY_OUTPUT_DIR
 target_include_directories(quench_python PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(quench_python PRIVATE quench quench_options nlohmann_json::nlohmann_json
   -Wl,--no-as-needed quench_torch_python_name)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(quench_python PRIVATE -Wno-attributes)  # pybind11's types are hidden, and ours hold them
+endif()
 quench_unity(quench_python)
 if(QUENCH_PCH)
   target_precompile_headers(quench_python PRIVATE <ATen/ATen.h> <torch/csrc/utils/pybind.h>)

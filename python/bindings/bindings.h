@@ -1,6 +1,7 @@
 // What the binding files share: one file per area, and one function of each that adds its names to the module.
 #pragma once
 
+#include <ATen/ATen.h>
 #include <torch/csrc/utils/pybind.h>
 
 namespace quench::python {

@@ -10,6 +10,7 @@ A block is fenced with ``` and names its language. Comments directly in front of
     then: SHELL         runs after the block
     file: NAME          the block is written to this file
     needs: NAME         a runtime from tools/test-venv; without it the block cannot run here
+                        (python-package, the default of python blocks: this project's own, from tools/build-wheel)
     output: exact       the block is part of what the block above printed: its lines occur there, in this order
     numbers: vary       measured numbers: any number will do where one stands
     checked: REASON     too long, or needs data that is not in the repository: only the programs and options are looked up
@@ -18,8 +19,8 @@ A block is fenced with ``` and names its language. Comments directly in front of
 
 A comment `page checked: REASON` is `checked:` for all blocks of the page that say nothing else.
 
-Languages: sh, console (commands after `$ `, with their output), cpp, cmake, yaml, json, python; text is for what is not
-code: formulas, grammars, layouts of files.
+Languages: sh, console (commands after `$ `, with their output), cpp, cmake, yaml, json, python (all of a page in one
+session); text is for what is not code: formulas, grammars, layouts of files.
 """
 import pathlib, re
 
@@ -74,7 +75,10 @@ def _check(block):
         raise PageError(f"{block.where}: a block in '{block.language}'; known: {', '.join(LANGUAGES)}")
     if block.language == "text" and "output" not in block.says and any(COMMAND.match(line) for line in block.lines):
         raise PageError(f"{block.where}: commands in a text block, which nothing runs; write sh or console")
-    if block.language in ("yaml", "json", "cmake", "python") and not {"file", "output", "checked", "not run"} & set(block.says):
+    accounted = {"file", "output", "checked", "not run"} & set(block.says)
+    if block.language == "python" and not accounted:
+        block.says.setdefault("needs", "python-package")
+    if block.language in ("yaml", "json", "cmake") and not accounted:
         raise PageError(f"{block.where}: nothing would run this {block.language}; give it 'file:' and use that file")
     return block
 

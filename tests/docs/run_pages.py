@@ -7,12 +7,13 @@ pages.py says what a page can say about its blocks. In the folder lie links to t
 and build/, and the small models and data of fixtures.py. Prints the share of blocks that were run; exit code 1 if one
 fails or nothing accounts for it.
 """
-import argparse, collections, os, pathlib, subprocess, sys, tempfile, time
+import argparse, collections, functools, os, pathlib, subprocess, sys, tempfile, time
 
-import commands, compare, fixtures, pages, snippets
+import commands, compare, fixtures, pages, python_session, snippets
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIMIT = 300  # seconds a block may take
+BUILD = ROOT / "build/release"  # or --build
 
 
 class Failure(Exception):
@@ -23,7 +24,7 @@ class Story:
     """One page: its folder, and what its blocks leave behind (variables, the current folder, files, output)."""
 
     def __init__(self, folder, build, program, keep):
-        self.folder, self.program, self.said = folder, program, ""
+        self.folder, self.program, self.said, self.session = folder, program, "", None
         self.state = folder / ".state"
         fixtures.make(folder, ROOT, build, program, keep)
 
@@ -69,6 +70,24 @@ class Story:
     def run_cpp(self, block):
         self.said = self.shell(f"{self.program} {block.where}")
 
+    def run_python(self, block):
+        self.session = self.session or python_session.Session(package(), self.folder, self.environment())
+        try:
+            self.said = self.session.run(block.script, LIMIT)
+        except python_session.Ended as error:
+            raise Failure(str(error))
+
+    def end(self):
+        if self.session:
+            self.session.end()
+
+
+@functools.cache
+def package():
+    """The python that the Python package is installed for; "" if it cannot be."""
+    done = subprocess.run([ROOT / "tools/build-wheel", "--no-build", "--install", "--build", BUILD], capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
 
 def run_block(story, block, has):
     """What became of it: run, checked, compiled, not run, absent (a runtime that is not here)."""
@@ -105,6 +124,8 @@ def run_page(name, options, has, counts, notes):
                 notes[outcome, block.says.get(outcome) or f"without {block.says['needs']}"].append(block.where)
             if options.verbose:
                 print(f"{block.where}: {block.language}: {outcome}, {time.time() - begin:.1f} s", flush=True)
+        if story:
+            story.end()
     return failed
 
 
@@ -114,7 +135,8 @@ def runtimes():
 
     def has(name):
         if name not in known:
-            known[name] = subprocess.run([ROOT / "tools/test-venv", name], capture_output=True).returncode == 0
+            known[name] = bool(package()) if name == "python-package" else subprocess.run(
+                [ROOT / "tools/test-venv", name], capture_output=True).returncode == 0
         return known[name]
     return has
 
@@ -136,7 +158,8 @@ def main():
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("pages", nargs="*")
     options = parser.parse_args()
-    options.build = options.build.resolve()
+    global BUILD
+    BUILD = options.build = options.build.resolve()
     options.snippets = (options.snippets or options.build / "docs_snippets").resolve()
     commands.use(options.build / "quench")
     names = options.pages or [str(path.relative_to(ROOT)) for path in pages.all_pages(ROOT)]

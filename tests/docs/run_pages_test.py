@@ -2,7 +2,7 @@
 """The runner of pages fails where a page is wrong: each case is a page and what must be said about it."""
 import pathlib, sys, tempfile, unittest
 
-import commands, compare, pages, run_pages, snippets
+import commands, compare, pages, python_session, run_pages, snippets
 
 FENCE = "```"
 
@@ -44,6 +44,23 @@ class Pages(unittest.TestCase):
         self.refuses("<!-- skip: me -->\n", "'skip' is not one of")
         self.refuses("<!-- then: ls -->\ntext\n", "stands in front of no block")
         self.refuses("~~~sh\nls\n", "does not end")
+
+
+class Python(unittest.TestCase):
+    def test_blocks_share_a_session(self):
+        with tempfile.TemporaryDirectory() as folder:
+            session = python_session.Session(sys.executable, pathlib.Path(folder), {})
+            self.addCleanup(session.end)
+            self.assertEqual(session.run("a = 1\nprint(a)", 60), "1\n")
+            self.assertEqual(session.run("print(a + 1)", 60), "2\n")
+            with self.assertRaisesRegex(python_session.Ended, "(?s)raises:.*ZeroDivisionError"):
+                session.run("a / 0", 60)
+            with self.assertRaisesRegex(python_session.Ended, "takes longer than 0.1 s"):
+                session.run("import time; time.sleep(1)", 0.1)
+
+    def test_they_need_the_package_unless_they_are_files(self):
+        one, two = page("~~~python\na\n~~~\n\n<!-- file: a.py -->\n~~~python\na\n~~~\n")
+        self.assertEqual((one.says, two.says), ({"needs": "python-package"}, {"file": "a.py"}))
 
 
 class Compare(unittest.TestCase):
