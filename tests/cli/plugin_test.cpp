@@ -41,7 +41,7 @@ TEST(PlugInOfACommand, GivesAPlatformAndItsObserver) {
   EXPECT_NE(record.at("config").get<std::string>().find("test_plugin.so"), std::string::npos);
 }
 
-// Issue 19: it said that the platform is unknown, and no more.
+// It used to say that the platform is unknown, and no more.
 TEST(PlugInOfACommand, IsNamedWhereAModelNeedsIt) {
   const TemporaryFolder folder;
   const Outcome made = quench_run({"quantize", demo_model(), "--platform", "toy_chip", "--calib", demo_data(0, 8),

@@ -172,7 +172,7 @@ TEST(ReferenceModel, BoundsThatWereLearned) {
   EXPECT_EQ(own_tensor(after, "quant_max").item<float>(), 7.0F);
 }
 
-// Issue 19: a research platform's file was announced as the one to ship.
+// A research platform's file must not be announced as the one to ship.
 TEST(ReferenceModel, OfResearchIsNotToShip) {
   Graph graph = plain_net();
   quantize(graph, "relu", "uint8 affine tensor", kOne, "fixed");

@@ -95,7 +95,7 @@ TEST(FallenApart, NamesTheWorstLayersAndWhatIsLeftToTry) {
   EXPECT_FALSE(says("bias_correction")) << warning();
 }
 
-// Issue 19: it suggested what was in use.
+// It does not suggest what is in use.
 TEST(FallenApart, SuggestsNothingThatIsInUse) {
   QuantizeRecord record;
   JobConfig config;

@@ -175,7 +175,7 @@ TEST(Profile, NamesThePartWithFewBits) {
   }
 }
 
-// Issue 19: nothing told a layer that was left float from one that was quantized.
+// A layer that is left float can be told from one that is quantized.
 TEST(Profile, MarksLayersThatStayFloat) {
   QuantConfig config;
   LayerRule rule;

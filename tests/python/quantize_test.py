@@ -51,7 +51,7 @@ class Datas(Case):
                  "loader": DataLoader(TensorDataset(x, y), batch_size=16), "items": TensorDataset(x, y), "tensor": x,
                  "generator": (x[i:i + 8] for i in range(0, 64, 8)), "doubles": [x.double()]}
         expected = quantized(MODEL, [x])
-        self.assertEqual(expected.record["calibration"]["images"], 64)
+        self.assertEqual(expected.record["calibration"]["items"], 64)
         for name, data in kinds.items():
             with self.subTest(name):
                 got = quantized(MODEL, data)
@@ -60,7 +60,7 @@ class Datas(Case):
     def test_the_limit_is_kept(self):
         endless = (IMAGES[:24] for _ in iter(int, 1))
         record = quantized(MODEL, endless, calibration={"samples": 40}).record
-        self.assertEqual(record["calibration"]["images"], 40)
+        self.assertEqual(record["calibration"]["items"], 40)
 
     def test_tensors_are_not_copied(self):
         from quench import _data
