@@ -33,6 +33,7 @@ struct AgreementOptions {
 AgreementRecord agreement(const Graph& plain, const Graph& quantized, const Dataset& data,
                           const AgreementOptions& options = {});
 
-std::string agreement_text(const AgreementRecord& record);  // "31 of 32 ... (SQNR 18.3 dB)"
+// "31 of 32 ... (SQNR 18.3 dB)"; `item` is what the data is made of.
+std::string agreement_text(const AgreementRecord& record, const std::string& item = "item");
 
 }  // namespace quench

@@ -255,7 +255,8 @@ Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDa
 
 void print_summary(const QuantizeJob& job, const QuantizeRecord& record, const std::optional<Deployment>& files) {
   std::cout << in_flags(summary_text(record)) << "written     " << job.model_file() << "\n            "
-            << (record.plan ? "plan.yaml, record.json" : "record.json") << " and report.txt beside it\n";
+            << (record.plan ? "plan.yaml, record.json" : "record.json")
+            << (job.report ? ", report.txt and report.html beside it\n" : " and report.txt beside it\n");
   if (record.reconstructed) std::cout << "\n" << units_table(*record.reconstructed);
   if (files) std::cout << in_flags(deployment_text(*files, job.deploy_folder()));
 }

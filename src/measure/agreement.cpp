@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/counted.h"
 #include "core/decimals.h"
 #include "data/feed.h"
 #include "measure/fast_run.h"
@@ -75,10 +76,11 @@ AgreementRecord agreement(const Graph& plain, const Graph& quantized, const Data
   return record;
 }
 
-std::string agreement_text(const AgreementRecord& record) {
+std::string agreement_text(const AgreementRecord& record, const std::string& item) {
   const std::string sqnr = concat("SQNR of the output ", decimals(record.sqnr, 1), " dB");
-  if (record.rows == 0) return concat(sqnr, " on ", record.items, " items");
-  return concat(record.same, " of ", record.rows, " predictions on ", record.items, " items match float (", sqnr, ")");
+  if (record.rows == 0) return concat(sqnr, " on ", counted(record.items, item));
+  return concat(record.same, " of ", record.rows, " predictions on ", counted(record.items, item), " match float (",
+                sqnr, ")");
 }
 
 }  // namespace quench

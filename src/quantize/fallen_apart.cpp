@@ -99,7 +99,7 @@ std::string advice(const QuantizeRecord& record, const JobConfig& config) {
 
 std::optional<std::string> fallen_apart_warning(const QuantizeRecord& record, const JobConfig& config) {
   if (!record.agreement || !record.agreement->fallen_apart()) return std::nullopt;
-  std::string text = concat("the quantized model has fallen apart: ", agreement_text(*record.agreement));
+  std::string text = concat("the quantized model has fallen apart: ", agreement_text(*record.agreement, record.item));
   const std::vector<LayerProfile> worst =
       record.profile ? layers_to_blame(*record.profile) : std::vector<LayerProfile>();
   if (!worst.empty()) text += concat(". Worst layers, each quantized alone: ", worst_layers(worst));

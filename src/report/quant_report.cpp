@@ -179,7 +179,7 @@ std::string summary_text(const QuantizeRecord& record) {
                    counted(record.corrected->items, record.item), "\n");
   if (record.reconstructed) text += reconstruction_summary(*record.reconstructed, record.item);
   if (record.trained) text += training_summary(*record.trained);
-  if (record.agreement) text += concat("agreement   ", agreement_text(*record.agreement), "\n");
+  if (record.agreement) text += concat("agreement   ", agreement_text(*record.agreement, record.item), "\n");
   text += skipped_text(record);
   for (const std::string& note : record.notes) text += concat("note        ", note, "\n");
   return text + heading("Accuracy") + accuracy_part(record);
