@@ -9,6 +9,7 @@
 #include "cli/load_model.h"
 #include "core/atomic_file.h"
 #include "core/counted.h"
+#include "core/joined.h"
 #include "core/progress.h"
 #include "data/doubts.h"
 #include "data/item_noun.h"
@@ -160,15 +161,15 @@ class Other {
     for (const MetricResult& metric : result_.metrics)
       if (!has_metric(result, metric.name)) only_that_.push_back(metric.name);
     QUENCH_CHECK(test_ || !differences_.empty(), "there is nothing to compare: this run has ",
-                 listed(only_this_, "predictions"), ", '", path_, "' has ", listed(only_that_, "predictions"));
+                 metrics_or_predictions(only_this_), ", '", path_, "' has ", metrics_or_predictions(only_that_));
   }
   std::string text() const {
     if (path_.empty()) return "";
     std::string text = concat("against ", path_, test_ ? ": " + paired_text(*test_) : "", "\n");
     for (const auto& [metric, difference] : differences_)
       text += concat("  ", metric.name, "  ", difference_text(difference, metric.unit), "\n");
-    if (!only_this_.empty()) text += concat("  not compared: ", path_, " lacks ", listed(only_this_), "\n");
-    if (!only_that_.empty()) text += concat("  not compared: this run lacks ", listed(only_that_), "\n");
+    if (!only_this_.empty()) text += concat("  not compared: ", path_, " lacks ", joined(only_this_), "\n");
+    if (!only_that_.empty()) text += concat("  not compared: this run lacks ", joined(only_that_), "\n");
     return text;
   }
   void add_to(Json& object) const {
@@ -190,10 +191,8 @@ class Other {
     return std::any_of(result.metrics.begin(), result.metrics.end(),
                        [&](const MetricResult& metric) { return metric.name == name; });
   }
-  static std::string listed(const std::vector<std::string>& names, const std::string& none = "") {
-    std::string list;
-    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-    return list.empty() ? none : list;
+  static std::string metrics_or_predictions(const std::vector<std::string>& metrics) {
+    return metrics.empty() ? "predictions alone" : joined(metrics);
   }
 
   std::string path_;

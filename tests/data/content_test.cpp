@@ -71,6 +71,14 @@ TEST(SampleOf, KeepsTheOrderOfASequence) {
   EXPECT_EQ(some->feedback().states.size(), 1U);
 }
 
+TEST(SampleOf, TakesLabelsAlong) {
+  const auto data = dataset_of(numbers(5), {10, 11, 12, 13, 14});
+  const auto some = sample_of(*data, 3);
+  std::vector<std::int64_t> labels;
+  for (std::int64_t i = 0; i < 3; ++i) labels.push_back(some->get(i).label);
+  EXPECT_EQ(some->labels(), labels);
+}
+
 TEST(SampleOf, NeedsACount) {
   const auto data = dataset_of(numbers(2));
   EXPECT_ERROR(sample_of(*data, 0), "a sample of 0 items is impossible");

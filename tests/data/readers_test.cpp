@@ -55,6 +55,28 @@ TEST(Normalize, AsksForTheNormAndNamesTheUsualOnes) {
   EXPECT_EQ(open_dataset(spec + "?norm=none")->get(0).inputs.tensor()[0][0][0].item<float>(), 1.0F / 255.0F);
 }
 
+// What labels() says without reading an item is what the items say, in every kind and part of one.
+TEST(Labels, AreKnownWithoutReadingItems) {
+  const TempFolder folder;
+  std::string records;
+  for (const char label : {4, 0, 9}) records += label + std::string(3072, '\1');
+  const std::string cifar = "cifar10:" + folder.write("a.bin", records) + "?norm=none";
+  write_npz(folder.path("x.npz"), {{"x", at::ones({3, 2})}, {"y", at::tensor({7, 5, 6}, at::kLong)}});
+  write_npz(folder.path("none.npz"), {{"x", at::ones({3, 2})}});
+  for (const char* name : {"b/one.png", "a/two.png", "b/three.png"})
+    folder.write(std::string("pictures/") + name, contents_of(test_data("images/rgb.png")));
+  const std::string pictures = "images:" + folder.path("pictures") + "?norm=none";
+  for (const std::string& spec :
+       {cifar, cifar + "&offset=1", cifar + "&limit=2", "npz:" + folder.path("x.npz"), pictures}) {
+    const auto data = open_dataset(spec);
+    std::vector<std::int64_t> labels;
+    for (std::int64_t i = 0; i < data->size(); ++i) labels.push_back(data->get(i).label);
+    EXPECT_EQ(data->labels(), labels) << spec;
+  }
+  EXPECT_TRUE(open_dataset("npz:" + folder.path("none.npz"))->labels().empty());
+  EXPECT_TRUE(open_dataset("images:" + folder.path("pictures/b") + "?norm=none")->labels().empty());
+}
+
 TEST(Cifar10, AFolderIsItsTrainingFilesInOrder) {
   const TempFolder folder;
   folder.write("data_batch_2.bin", std::string(3073, '\x02'));

@@ -28,5 +28,24 @@ TEST(RecordData, NamesTheItemsAndWarnsOfZeros) {
   EXPECT_EQ(none.item, "item");
 }
 
+// Two items, of which the quantized network gets one less: -1/2. The usual metrics are compared in their own way.
+TEST(MetricChanges, AreOfTheMetricsThatWereAskedFor) {
+  EvalResult before;
+  before.items = 2;
+  before.indices = {0, 1};
+  before.names = {"a", "b"};
+  before.metrics.resize(1);
+  before.metrics[0].name = "topk:k=3";
+  before.metrics[0].items = {{1, 1}, {1, 1}};
+  EvalResult after = before;
+  after.metrics[0].items = {{1, 1}, {0, 1}};
+  EXPECT_TRUE(metric_changes(before, after).empty());
+  before.chosen = after.chosen = true;
+  const std::vector<MetricChange> changes = metric_changes(before, after);
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes[0].metric, "topk:k=3");
+  EXPECT_DOUBLE_EQ(changes[0].difference.difference, -0.5);
+}
+
 }  // namespace
 }  // namespace quench

@@ -70,6 +70,24 @@ TEST(QuantReport, NamesWhatWasSkipped) {
   EXPECT_NE(many.find("skipped     same\nskipped     6 more, which record.json names\n"), std::string::npos) << many;
 }
 
+// A change takes a thousand draws to compute: text and JSON show the one that the record holds, here one that no
+// computation would give.
+TEST(QuantReport, ShowsChangesAsTheRecordHasThem) {
+  QuantizeRecord record;
+  for (auto* result : {&record.float_eval, &record.quantized_eval}) {
+    result->emplace().chosen = true;
+    (*result)->metrics.resize(1);
+    (*result)->metrics[0].name = "miou";
+    (*result)->metrics[0].unit = "%";
+    (*result)->metrics[0].items = {{1, 1, 1}};
+  }
+  record.changes = {{"miou", {0.25, {0.125, 0.5}, 0.75}}};
+  const std::string text = summary_text(record);
+  EXPECT_NE(text.find("change      +25.00 points (95 % interval +12.50 to +50.00; p = 0.7500)\n"), std::string::npos)
+      << text;
+  EXPECT_EQ(json_of(record).at("changes").at(0).at("difference"), 0.25);
+}
+
 // Predictions of ten items, of which `right` are.
 EvalResult evaluated(int right) {
   EvalResult result;
