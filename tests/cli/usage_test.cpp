@@ -16,7 +16,8 @@ std::string error_of(const std::vector<std::string>& arguments) {
 TEST(Usage, NamesTheNearestCommand) {
   EXPECT_EQ(error_of({"inspct", "x.onnx"}),
             "unknown command 'inspct'; did you mean 'inspect'? (known: info, list, inspect, run, eval, test, plan, "
-            "quantize, ptq, train, qat, profile, convert, deploy, export, compare, bench, verify, help, completion)\n");
+            "quantize, ptq, train, qat, profile, convert, deploy, export, compare, bench, verify, report, help, "
+            "completion)\n");
 }
 
 TEST(Usage, NamesTheNearestOption) {
@@ -33,7 +34,8 @@ TEST(Usage, TakesTheCommonOptionsBeforeTheCommandToo) {
   EXPECT_EQ(outcome.out, quench_run({"list", "passes", "--json"}).out);
   EXPECT_EQ(error_of({"--quiet", "inspct", "x"}),
             "unknown command 'inspct'; did you mean 'inspect'? (known: info, list, inspect, run, eval, test, plan, "
-            "quantize, ptq, train, qat, profile, convert, deploy, export, compare, bench, verify, help, completion)\n");
+            "quantize, ptq, train, qat, profile, convert, deploy, export, compare, bench, verify, report, help, "
+            "completion)\n");
   EXPECT_EQ(error_of({"--jsn", "list"}), "unknown option '--jsn'; did you mean '--json'?\n  see 'quench --help'\n");
   EXPECT_EQ(error_of({"--quiet"}), "no command was given\n  see 'quench --help'\n");
 }
