@@ -1,7 +1,10 @@
-// Batches of tensors that Python holds, as a data set: items are rows of them, never copied here.
+// Batches of tensors that Python holds or gives one after the other, as data sets: items are rows of them, never copied
+// here.
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <mutex>
+#include <optional>
 
 #include "quench/data.h"
 #include "quench/error.h"
@@ -10,17 +13,46 @@
 namespace quench::python {
 namespace {
 
+using BatchTuple = std::tuple<Tensors, std::vector<std::int64_t>, Tensors>;
+
 struct PythonBatch {
   Tensors inputs;                    // rows along dimension 0
   std::vector<std::int64_t> labels;  // one per row, or none
   Tensors targets;
 };
 
+PythonBatch batch_of(const BatchTuple& tuple) { return {std::get<0>(tuple), std::get<1>(tuple), std::get<2>(tuple)}; }
+
+// How many items it has, which all of its parts must have.
+std::int64_t rows_of(const PythonBatch& batch, std::size_t number) {
+  const std::int64_t rows = batch.inputs.begin()->second.size(0);
+  for (const Tensors* tensors : {&batch.inputs, &batch.targets})
+    for (const auto& [name, tensor] : *tensors)
+      QUENCH_CHECK(tensor.dim() > 0 && tensor.size(0) == rows, "batch ", number, " of the data has ", rows,
+                   " items, but '", name, "' is of shape ", tensor.sizes());
+  QUENCH_CHECK(batch.labels.empty() || static_cast<std::int64_t>(batch.labels.size()) == rows, "batch ", number,
+               " of the data has ", rows, " items, but ", batch.labels.size(), " labels");
+  return rows;
+}
+
+NamedValues row_of(const Tensors& tensors, std::int64_t row) {
+  NamedValues values;
+  for (const auto& [name, tensor] : tensors) values[name] = tensor.select(0, row);
+  return values;
+}
+
+Sample sample_of(const PythonBatch& batch, std::int64_t row, std::int64_t index) {
+  Sample sample{.inputs = row_of(batch.inputs, row), .name = std::to_string(index)};
+  if (!batch.labels.empty()) sample.label = batch.labels[static_cast<std::size_t>(row)];
+  sample.targets = row_of(batch.targets, row);
+  return sample;
+}
+
 class Batches : public Dataset {
  public:
   explicit Batches(std::vector<PythonBatch> batches) : batches_(std::move(batches)) {
     for (const PythonBatch& batch : batches_) {
-      ends_.push_back(size() + rows_of(batch));
+      ends_.push_back(size() + rows_of(batch, ends_.size()));
       is_labelled_ = is_labelled_ && !batch.labels.empty();
       has_targets_ = has_targets_ && !batch.targets.empty();
     }
@@ -33,42 +65,68 @@ class Batches : public Dataset {
   Sample get(std::int64_t index) const override {
     const auto end = std::upper_bound(ends_.begin(), ends_.end(), index);
     const auto at = static_cast<std::size_t>(end - ends_.begin());
-    const PythonBatch& batch = batches_.at(at);
-    const std::int64_t row = index - (at == 0 ? 0 : ends_[at - 1]);
-    Sample sample{.inputs = row_of(batch.inputs, row), .name = std::to_string(index)};
-    if (is_labelled_) sample.label = batch.labels[static_cast<std::size_t>(row)];
-    if (has_targets_) sample.targets = row_of(batch.targets, row);
-    return sample;
+    return sample_of(batches_.at(at), index - (at == 0 ? 0 : ends_[at - 1]), index);
   }
 
  private:
-  static NamedValues row_of(const Tensors& tensors, std::int64_t row) {
-    NamedValues values;
-    for (const auto& [name, tensor] : tensors) values[name] = tensor.select(0, row);
-    return values;
-  }
-  std::int64_t rows_of(const PythonBatch& batch) const {
-    const std::int64_t rows = batch.inputs.begin()->second.size(0);
-    for (const Tensors* tensors : {&batch.inputs, &batch.targets})
-      for (const auto& [name, tensor] : *tensors)
-        QUENCH_CHECK(tensor.dim() > 0 && tensor.size(0) == rows, "batch ", ends_.size(), " of the data has ", rows,
-                     " items, but '", name, "' is of shape ", tensor.sizes());
-    QUENCH_CHECK(batch.labels.empty() || static_cast<std::int64_t>(batch.labels.size()) == rows, "batch ", ends_.size(),
-                 " of the data has ", rows, " items, but ", batch.labels.size(), " labels");
-    return rows;
-  }
-
   std::vector<PythonBatch> batches_;
   std::vector<std::int64_t> ends_;
   bool is_labelled_ = true, has_targets_ = true;
 };
 
-using BatchTuple = std::tuple<Tensors, std::vector<std::int64_t>, Tensors>;
+// One batch at a time in memory: for a single pass, in order. next() is Python's; it gives None at the end.
+class Stream : public Dataset {
+ public:
+  Stream(std::int64_t size, py::function next) : size_(size), next_(std::move(next)) { advance(); }
+  ~Stream() override {
+    const py::gil_scoped_acquire gil;
+    next_ = py::function();
+  }
+  std::int64_t size() const override { return size_; }
+  Task task() const override { return is_labelled_ ? Task::kClassify : Task::kNone; }
+  std::string target_kind() const override { return has_targets_ ? "python" : ""; }
+
+  Sample get(std::int64_t index) const override {
+    const std::lock_guard lock(mutex_);
+    QUENCH_CHECK(index >= begin_, "the data is read once, in order: item ", index, " is gone");
+    while (index >= begin_ + rows_) advance();
+    return sample_of(batch_, index - begin_, index);
+  }
+
+ private:
+  void advance() const {
+    const py::gil_scoped_acquire gil;
+    std::optional<BatchTuple> tuple;
+    try {
+      tuple = next_().cast<std::optional<BatchTuple>>();
+    } catch (const py::error_already_set& error) {  // Python kept it
+      fail("the data could not be read: ", error.what());
+    }
+    begin_ += rows_;
+    QUENCH_CHECK(tuple, "the data promised ", size_, " items, but ended after ", begin_);
+    batch_ = batch_of(*tuple);
+    rows_ = rows_of(batch_, number_++);
+    is_labelled_ = is_labelled_ && !batch_.labels.empty();
+    has_targets_ = has_targets_ && !batch_.targets.empty();
+  }
+
+  std::int64_t size_;
+  py::function next_;
+  mutable std::mutex mutex_;
+  mutable PythonBatch batch_;
+  mutable std::int64_t begin_ = 0, rows_ = 0;
+  mutable std::size_t number_ = 0;
+  mutable bool is_labelled_ = true, has_targets_ = true;
+};
 
 std::unique_ptr<Dataset> batches(const std::vector<BatchTuple>& tuples) {
   std::vector<PythonBatch> all;
-  for (const auto& [inputs, labels, targets] : tuples) all.push_back({inputs, labels, targets});
+  for (const BatchTuple& tuple : tuples) all.push_back(batch_of(tuple));
   return std::make_unique<Batches>(std::move(all));
+}
+
+std::unique_ptr<Dataset> stream(std::int64_t size, const py::function& next) {
+  return std::make_unique<Stream>(size, next);
 }
 
 // At most `limit` items, if that is not 0.
@@ -84,6 +142,7 @@ std::unique_ptr<Dataset> open_spec(const std::string& text, const Graph& graph, 
 void bind_data(py::module_& module) {
   py::class_<Dataset>(module, "Dataset").def("__len__", &Dataset::size);
   module.def("batches", &batches);
+  module.def("stream", &stream);
   module.def("open_data", &open_spec, py::call_guard<py::gil_scoped_release>());
 }
 

@@ -12,7 +12,7 @@ _check_torch()  # before anything that is linked to it
 
 from . import _C  # noqa: E402
 from ._C import Error, InternalError  # noqa: E402
-from ._evaluate import Evaluation, MetricValue  # noqa: E402
+from ._evaluate import Evaluation, MetricValue, evaluate  # noqa: E402
 from ._model import Deployment, QuantizedModel, Verification, load, verify  # noqa: E402
 from ._module import QuantizedModule  # noqa: E402
 from ._plan import Plan, PlanEntry, PlanSkip  # noqa: E402
@@ -23,4 +23,4 @@ for _error in (Error, InternalError):
 
 __version__: str = _C.version
 __all__ = ["Deployment", "Error", "Evaluation", "InternalError", "MetricValue", "Plan", "PlanEntry", "PlanSkip",
-           "QuantizedModel", "QuantizedModule", "Result", "Verification", "load", "quantize", "verify"]
+           "QuantizedModel", "QuantizedModule", "Result", "Verification", "evaluate", "load", "quantize", "verify"]

@@ -36,6 +36,54 @@ def dataset_of(data: Data, graph: _C.Graph, limit: int = 0) -> _C.Dataset:
     return _C.batches(batches)
 
 
+class Streamed:
+    """`data` as a data set that holds one batch at a time, where it can be: for a single pass, in order."""
+
+    def __init__(self, data: Data, graph: _C.Graph) -> None:
+        self._error: Optional[BaseException] = None
+        self._inputs = graph.inputs
+        size = _items(data)
+        if size is None:
+            self.dataset = dataset_of(data, graph)
+        else:
+            self._batches = iter(data)
+            try:
+                self.dataset = _C.stream(size, self._next)
+            except _C.Error:
+                self._raise_own()
+                raise
+
+    def _next(self) -> Optional[tuple[dict[str, torch.Tensor], list[int], dict[str, torch.Tensor]]]:
+        self._raise_own()  # the first one counts
+        try:
+            return _batch_of(next(self._batches), self._inputs)
+        except StopIteration:
+            return None
+        except BaseException as error:
+            self._error = error
+            raise
+
+    def __enter__(self) -> _C.Dataset:
+        return self.dataset
+
+    def __exit__(self, kind: object, raised: object, trace: object) -> None:
+        self._raise_own()
+
+    def _raise_own(self) -> None:
+        """What reading the data raised, rather than that it could not be read."""
+        if self._error is not None:
+            raise self._error from None
+
+
+def _items(data: Data) -> Optional[int]:
+    """How many a DataLoader will give; None where that is not certain."""
+    if not isinstance(data, torch.utils.data.DataLoader) or isinstance(data.dataset, torch.utils.data.IterableDataset):
+        return None
+    if type(data.batch_sampler) is not torch.utils.data.BatchSampler or data.drop_last:
+        return None
+    return len(data.sampler)  # type: ignore[arg-type]
+
+
 def _tensor(value: Any) -> torch.Tensor:
     return torch.as_tensor(value).detach().cpu()
 

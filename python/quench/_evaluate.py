@@ -3,10 +3,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Optional, Sequence, Union
+
+import torch
 
 from . import _C
-from ._data import Data, dataset_of
+from ._data import Data, Streamed
+from ._graph import graph_of
 from ._progress import Progress, showing
 
 # The name of one of the library's ("top5", "mse:output=logits"), or a function (output, target) -> number of one item.
@@ -52,5 +55,12 @@ def evaluate_graph(graph: _C.Graph, data: Data, metric: Union[None, Metric, list
     functions = [one for one in wanted if callable(one)]
     texts = [f"python:function={functions.index(one)}" if callable(one) else one for one in wanted]
     names = [getattr(one, "__name__", type(one).__name__) if callable(one) else one for one in wanted]
-    with showing(progress) as show:
-        return Evaluation(json.loads(_C.evaluate(graph, dataset_of(data, graph), texts, functions, show)), names)
+    with showing(progress) as show, Streamed(data, graph) as dataset:
+        return Evaluation(json.loads(_C.evaluate(graph, dataset, texts, functions, show)), names)
+
+
+def evaluate(model: Any, data: Data, metric: Union[None, Metric, list[Metric]] = None, *,
+             example_inputs: Optional[Sequence[torch.Tensor]] = None, progress: Progress = True) -> Evaluation:
+    """How good a float model is, given as to `quantize`: by top-1 and top-5 for class labels, unless `metric` names others or
+    is a function (output, target) -> number of one item, of which the mean is taken."""
+    return evaluate_graph(graph_of(model, example_inputs)[0], data, metric, progress)

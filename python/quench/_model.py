@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import tempfile
+import threading
 from typing import Any, Mapping, Optional, Union
 
 import torch
@@ -57,6 +58,7 @@ class QuantizedModel:
 
     def __init__(self, core: _C.Model, name: str = "model") -> None:
         self._core, self.name = core, name
+        self._running = threading.Lock()  # what a run keeps for the next one is not for two threads
 
     @property
     def stage(self) -> str:
@@ -70,7 +72,8 @@ class QuantizedModel:
 
     def __call__(self, *inputs: torch.Tensor) -> Any:
         """The outputs for these inputs: a tensor, or a tuple of them. Without autograd."""
-        outputs = self._core.run([torch.as_tensor(x) for x in inputs])
+        with self._running:
+            outputs = self._core.run([torch.as_tensor(x) for x in inputs])
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def evaluate(self, data: Data, metric: Union[None, Metric, list[Metric]] = None, progress: Progress = True) -> Evaluation:

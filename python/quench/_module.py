@@ -64,6 +64,11 @@ class QuantizedModule(torch.nn.Module):
         """BatchNorm takes those of the batches again."""
         self._core.update_bn_stats()
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> QuantizedModule:
+        copied = QuantizedModule(self._core.model(), self.name)
+        copied.load_state_dict(self.state_dict())
+        return copied.train(self.training)
+
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> QuantizedModule:
         # to(device) and its like: in place, since the library holds these tensors.
         with torch.no_grad():

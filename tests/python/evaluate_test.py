@@ -1,7 +1,8 @@
 """evaluate(), by metrics of the library and by functions."""
-import unittest
+import unittest, weakref
 
 import torch
+from torch.utils.data import DataLoader
 
 import quench
 from demo import IMAGES, LABELS, MODEL, Case
@@ -48,6 +49,46 @@ class Evaluate(Case):
         with self.assertRaisesRegex(ZeroDivisionError, "mine"):
             self.result.evaluate(self.data, broken, progress=False)
         self.result.evaluate(self.data, progress=False)  # nothing is left of it
+
+    def test_a_loader_is_read_as_it_goes(self):
+        alive = []
+
+        class Images(torch.utils.data.Dataset):
+            def __len__(self):
+                return 200
+
+            def __getitem__(self, index):
+                image = IMAGES[index].clone()
+                alive.append(weakref.ref(image))
+                return image, LABELS[index]
+
+        seen = []
+        loader = DataLoader(Images(), batch_size=8)
+        streamed = self.result.evaluate(loader, progress=lambda what, done, total: seen.append((len(alive), done)))
+        self.assertEqual(streamed["top1"], self.result.evaluate(self.data, progress=False)["top1"])
+        self.assertLess(seen[0][0], 200)  # not all was read when the first batch was done
+        self.assertFalse([image for image in alive if image() is not None])
+
+    def test_what_a_loader_raises_comes_out(self):
+        class Broken(torch.utils.data.Dataset):
+            def __init__(self, at):
+                self.at = at
+
+            def __len__(self):
+                return 100
+
+            def __getitem__(self, index):
+                if index >= self.at:
+                    raise LookupError(f"no item {index}")
+                return IMAGES[index], LABELS[index]
+
+        for at in (0, 60):
+            with self.assertRaisesRegex(LookupError, f"no item {at}"):
+                self.result.evaluate(DataLoader(Broken(at), batch_size=10), progress=False)
+
+    def test_a_float_model_is_measured_too(self):
+        record = quench.quantize(MODEL, [IMAGES[:32]], platform="onnxruntime", eval_data=self.data, progress=False).record
+        self.assertEqual(quench.evaluate(MODEL, self.data, progress=False)["top1"], record["float"]["top1"])
 
     def test_progress_is_told(self):
         seen = []

@@ -1,5 +1,5 @@
 """The fake-quantized network as a module: its tensors, its gradients, training it."""
-import json, os, subprocess, unittest
+import copy, json, os, subprocess, unittest
 
 import numpy
 import torch
@@ -79,6 +79,15 @@ class Module(Case):
         other = self.result.module()
         other.load_state_dict(module.state_dict())
         self.assertTrue(torch.equal(other.eval()(IMAGES[:8]), module.eval()(IMAGES[:8])))
+
+    def test_a_copy_is_another(self):
+        module = self.result.module().train()
+        train(module, 2)
+        copied = copy.deepcopy(module)
+        self.assertTrue(copied.training)
+        self.assertTrue(torch.equal(copied.eval()(IMAGES[:8]), module.eval()(IMAGES[:8])))
+        train(copied, 2)
+        self.assertFalse(torch.equal(copied.eval()(IMAGES[:8]), module.eval()(IMAGES[:8])))
 
     def test_the_switches(self):
         module = self.result.module()
