@@ -15,7 +15,7 @@ std::vector<Observer*> observers_of_data(const Observing& observing) {
 }  // namespace
 
 Shares::Shares(const Observing& observing, const CalibrationOptions& options) : processes_(options.processes) {
-  // Which items the first so many good ones are shows only on the way.
+  // Which items are the first good ones is known only once they were read.
   const bool counts_good_ones = options.batches > 0 && options.skip_broken;
   if (processes_ && !observing.by_batch() && !options.on_quantized && !counts_good_ones) parts_ = processes_->size();
 }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kItemsSeen = 8;
 constexpr std::int64_t kSmall = 64;  // sides up to this are of models for thumbnails
-constexpr std::int64_t kShrunk = 4;  // so many times larger is another kind of picture
+constexpr std::int64_t kShrunk = 4;  // pictures this many times larger are of another kind
 constexpr std::uintmax_t kLargestFile = std::uintmax_t{256} << 20;
 
 // The number that all float tensors of an item consist of.

@@ -35,7 +35,7 @@ struct Engine::State {
   Graph graph;
   EngineOptions options;
   bool per_item;
-  Executor executor;  // for what is no batch of tensors
+  Executor executor;  // for what is not a batch of tensors
   PackedWeights weights;
   std::map<std::pair<std::string, int>, std::unique_ptr<Compiled>> compiled;  // by shapes and threads
   Compiled* last = nullptr;

@@ -49,7 +49,7 @@ class AdaRound : public FakeQuant {
   std::string mode_;
 };
 
-QUENCH_REGISTER_ITEM(FakeQuantEntry, "adaround", "whether a weight rounds down or up learns (AdaRound)",
+QUENCH_REGISTER_ITEM(FakeQuantEntry, "adaround", "learns whether a weight rounds down or up (AdaRound)",
                      {.make = [](const FakeQuantSpec& spec) -> std::unique_ptr<FakeQuant> {
                         const std::string& mode = spec.options.word("mode");
                         if (mode != "nearest" && mode != "soft" && mode != "hard")

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "kernels/affine/bfloat16.h"
+#include "quant/code_tensor.h"
 #include "quant/scale_rule.h"
 #include "quench/error.h"
 
@@ -107,7 +108,7 @@ QParams FakeQuant::deployed(const FakeQuantTensors& tensors) const {
     params.scale.push_back(scheme().power_of_two_scale() ? nearest_power_of_two(used) : used);
   }
   at::Tensor codes = at::zeros_like(zero);
-  if (scheme().is_int() && !scheme().symmetric()) codes = at::round(zero).clamp(scheme().qmin(), scheme().qmax());
+  if (scheme().is_int() && !scheme().symmetric()) codes = nearest_codes(zero, {}, code_range(scheme()));
   codes = codes.to(at::kInt).contiguous();
   params.zero_point.assign(codes.data_ptr<int>(), codes.data_ptr<int>() + codes.numel());
   return params;

@@ -17,7 +17,7 @@ struct ParamRule {
   bool write = false;  // |scale|, at least the floor, and the zero point within the codes replace the parameters
 };
 
-// False if the tensors lie elsewhere than on a GPU: then nothing was done. The results are no parameters any more.
+// False if the tensors are not on a GPU: then nothing was done. The results are not parameters any more.
 bool learned_params_in_one(const at::Tensor& scale, const at::Tensor& zero_point, const ParamRule& rule,
                            at::Tensor& used_scale, at::Tensor& used_zero);
 

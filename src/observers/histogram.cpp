@@ -137,7 +137,7 @@ QUENCH_REGISTER_ITEM(ObserverEntry, "histogram", "torch's: cuts the tails while 
                       {HistogramCounts::bins_option(),
                        {"resample", 0.0, "1: as torch, a wider batch resamples the bins; else they merge in pairs"},
                        {"upsample_rate", 128.0, "fine bins of a bin that is resampled"},
-                       {"exhaustive", 0.0, "1: scans on after the first increase of the error"},
+                       {"exhaustive", 0.0, "1: keep searching after the error first rises"},
                        {"torch113", 0.0, "1: resampled, bounds cut to whole numbers and 256 levels, as torch 1.13"}}})
 
 }  // namespace quench

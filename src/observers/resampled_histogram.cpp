@@ -93,8 +93,8 @@ void ResampledHistogram::grow(std::size_t entry, float low, float high) {
   high_[entry] = high;
 }
 
-// docs/numerics.md 7.1. The old counts are not written onto the fine grid; an old bin is so many fine bins long that
-// its share of each new bin is known.
+// docs/numerics.md 7.1. The old counts are not written onto the fine grid; the length of an old bin in fine ones gives
+// its share of each new bin.
 void ResampledHistogram::resample(std::size_t entry, float low, float high) {
   const double old_low = low_[entry], old_high = high_[entry];
   const double fine = (old_high - old_low) / (static_cast<double>(bins()) * upsample_);

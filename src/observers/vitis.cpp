@@ -10,7 +10,7 @@
 namespace quench {
 namespace {
 
-// A step so many times the least one that holds the data rounds all of it to zero: |x| <= 2^(bits-1) s and a
+// A step this many times the smallest one that holds the data rounds all of it to zero: |x| <= 2^(bits-1) s and a
 // step of 2^bits s gives at most 1/2, which goes to even.
 int window_below(const VitisRule& rule) {
   return static_cast<int>(std::ceil(std::log2(std::max(rule.qmax, -rule.qmin)))) + 2;

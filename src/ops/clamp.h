@@ -9,8 +9,8 @@ namespace quench {
 
 bool is_clamp(const Node& node);  // Relu or Clip, whatever its bounds
 
-// What such a node cuts off. A bound that is absent is infinite; so is one that is no constant number, and then, or for
-// any other operator, the clamp is not known.
+// What such a node cuts off. A bound that is absent is infinite; so is one that is not a constant number, and then, or
+// for any other operator, the clamp is not known.
 struct Clamp {
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
   bool known = true;

@@ -6,7 +6,7 @@
 namespace quench {
 namespace {
 
-// Whole numbers from 0 to `end` - 1, so many per image.
+// Whole numbers from 0 to `end` - 1, `each` per image.
 at::Tensor drawn(const at::Tensor& images, const PartOfBatch& part, std::int64_t each, std::int64_t end,
                  const at::Generator& generator) {
   const std::int64_t count = images.size(0), all = part.of > 0 ? part.of : count;

@@ -14,10 +14,10 @@ struct Generator;
 namespace quench {
 
 struct PartOfBatch {
-  std::int64_t first = 0, of = 0;  // its first item among so many; 0: it is all of them
+  std::int64_t first = 0, of = 0;  // its first item, and of how many; 0: it is all of them
 };
 
-// A random window of each image padded by so many pixels of zeros.
+// A random window of each image padded by this many pixels of zeros.
 at::Tensor random_crop(const at::Tensor& images, std::int64_t pixels, const at::Generator& generator,
                        const PartOfBatch& part = {});
 // Half of them, left to right.

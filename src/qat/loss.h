@@ -16,7 +16,7 @@ struct LossInput {
 };
 at::Tensor training_loss(const LossInput& input, const TrainOptions& options);
 
-// Throws if a label is none of the classes.
+// Throws if a label is not one of the classes.
 void check_labels(const Batch& batch, std::int64_t classes);
 
 // How many labels or tokens of the batch count.

@@ -20,11 +20,11 @@ class TrainTogether {
   const Processes& processes() const { return all_; }
   bool is_first() const { return all_.is_first(); }
 
-  // Throws if batches of so many items of this data cannot be shared.
+  // Throws if batches of that size of this data cannot be shared.
   void check_batch(const Dataset& data, std::int64_t batch) const;
   // For a Loader: this process's share of each batch; `order.batch_size` and `order.offset` count items of all.
   LoadOptions share_of(LoadOptions order) const;
-  PartOfBatch part(std::int64_t items) const;        // that so many items of this process are
+  PartOfBatch part(std::int64_t items) const;        // that this process's items are
   std::uint64_t own_seed(std::uint64_t seed) const;  // of dropout: another one in each process
   // How much the mean over `targets` of this process weighs in that over all, times their number: 1 if all have equally
   // many.

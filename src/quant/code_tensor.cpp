@@ -11,6 +11,10 @@ CodeRange code_range(int bits, bool is_signed) {
   return {0.0, std::ldexp(1.0, bits) - 1};
 }
 
+CodeRange code_range(const QScheme& scheme) {
+  return {static_cast<double>(scheme.qmin()), static_cast<double>(scheme.qmax())};
+}
+
 at::Tensor nearest_codes(const at::Tensor& steps, const at::Tensor& zero_point, const CodeRange& range) {
   const at::Tensor rounded = at::round(steps);
   return at::clamp(zero_point.defined() ? rounded + zero_point : rounded, range.low, range.high);

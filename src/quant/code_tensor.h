@@ -2,6 +2,8 @@
 // graph round and clamp. Element by element this is the definition of quant/affine.h.
 #pragma once
 
+#include "quench/quant.h"
+
 namespace at {
 class Tensor;
 }
@@ -12,6 +14,7 @@ struct CodeRange {
   double low, high;
 };
 CodeRange code_range(int bits, bool is_signed);  // all codes of that many bits
+CodeRange code_range(const QScheme& scheme);
 
 // clamp(round(steps) + z), ties to even; still floating-point numbers. An undefined z is 0.
 at::Tensor nearest_codes(const at::Tensor& steps, const at::Tensor& zero_point, const CodeRange& range);

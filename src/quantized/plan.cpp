@@ -86,8 +86,8 @@ std::string explain_inside(const QuantPlan& plan, const PlanSkip& skip) {
     if (entry.rule.find(layer) != std::string::npos)
       of_it += concat(of_it.empty() ? ": " : ", ", "'", entry.value, "' (", name_of(entry.role), ", ",
                       entry.derived_from.empty() ? entry.scheme.text() : "int32", ")");
-  return concat("'", skip.value, "' is computed inside the fused layer ", layer, " and is no tensor of its own",
-                of_it.empty() ? "" : "; quantized of that layer" + of_it);
+  return concat("'", skip.value, "' is computed inside the fused layer ", layer, " and is not a tensor of its own",
+                of_it.empty() ? "" : "; what is quantized of that layer" + of_it);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// How much the network's outputs mind a change of each element of what a unit gives: what BRECQ weighs squared errors
-// by (Li et al. 2021, equation 10; docs/numerics.md 15.2).
+// How sensitive the network's outputs are to each element of a unit's output: what BRECQ weights squared errors by
+// (Li et al. 2021, equation 10; docs/numerics.md 15.2).
 #pragma once
 
 #include "reconstruct/streams.h"

@@ -8,6 +8,6 @@
 namespace quench {
 
 Json json_of(const SpeedRecord& record);
-std::string speed_text(const SpeedRecord& record, int steps);  // the slowest so many
+std::string speed_text(const SpeedRecord& record, int steps);  // with the `steps` slowest layers
 
 }  // namespace quench

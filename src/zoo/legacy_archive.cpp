@@ -63,7 +63,7 @@ class LegacyArchive : public TorchArchive {
         QUENCH_CHECK(tree.at(facts.items[i + 1]).number == 1, "only little-endian files are read");
   }
 
-  // How wide an element is stands in the pickle of the object.
+  // The object's pickle says how wide an element is.
   std::map<std::string, std::uint64_t> widths() const {
     std::map<std::string, std::uint64_t> result;
     for (const PickleValue& value : tree_.values)

@@ -14,6 +14,8 @@ TEST(CodeTensor, RangesAreThoseOfTheBits) {
   EXPECT_EQ(code_range(4, false).low, 0.0);
   EXPECT_EQ(code_range(4, false).high, 15.0);
   EXPECT_EQ(code_range(32, true).high, 2147483647.0);
+  EXPECT_EQ(code_range(QScheme::parse("int8 symmetric tensor narrow")).low, -127.0);
+  EXPECT_EQ(code_range(QScheme::parse("uint4 affine tensor")).high, 15.0);
 }
 
 TEST(CodeTensor, TiesGoToEvenBeforeTheZeroPointIsAdded) {

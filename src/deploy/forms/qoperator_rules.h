@@ -32,8 +32,8 @@ std::optional<CodedValue> coded(const Value* value);
 using QuantizedRule = std::optional<QuantizedOperator> (*)(Graph& graph, const Node& node, const CodedValue& output);
 QuantizedRule quantized_rule(const std::string& op);  // null if there is none
 
-// Of what moves codes, what runtimes have kernels for that take them as they are. Pad is none of them: its zeros would
-// not be the code of zero.
+// Of what moves codes, what runtimes have kernels for that take them as they are. Pad is not one of them: its zeros
+// would not be the code of zero.
 bool runs_on_codes(const Node& node);
 
 }  // namespace quench

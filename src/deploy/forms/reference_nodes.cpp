@@ -7,6 +7,7 @@
 #include "deploy/forms/strip.h"
 #include "deploy/onnx/graph.h"
 #include "deploy/onnx/lowest_opset.h"
+#include "quant/code_tensor.h"
 #include "quantized/own_tensor.h"
 #include "quench/error.h"
 #include "quench/platform.h"
@@ -74,8 +75,7 @@ class ReferenceGraph {
   }
 
   static std::int64_t learned_code(const Node& node, const QScheme& scheme, const std::string& name) {
-    const at::Tensor code = own_tensor(node, name).detach().round().clamp(scheme.qmin(), scheme.qmax());
-    return code.item<std::int64_t>();
+    return nearest_codes(own_tensor(node, name).detach(), {}, code_range(scheme)).item<std::int64_t>();
   }
 
   std::vector<Value*> inputs_of(const Node& node, const QType& type, const VendorOp& op) {

@@ -45,7 +45,7 @@ bool build_max_pool(Builder& builder, const Node& node) {
 
 bool build_average_pool(Builder& builder, const Node& node) {
   const int x = pool_input(builder, node);
-  // What ceil_mode looks at beyond the pads is counted by nobody, which oneDNN has no word for.
+  // What ceil_mode reaches beyond the pads does not count at all, which oneDNN cannot express.
   if (x < 0 || !builder.float_kernels() || node.get_int("ceil_mode", 0) != 0) return false;
   if (builder.layout(x).get_data_type() != Type::f32) return false;
   const auto algorithm = node.get_int("count_include_pad", 0) != 0 ? dnnl::algorithm::pooling_avg_include_padding

@@ -23,7 +23,7 @@ struct RunWalk {
   std::int64_t units() const { return runs * cuts; }
   std::int64_t entry(std::int64_t unit) const { return unit / cuts % layout.channels; }
 
-  // body(start, runs, length, unit): so many runs of this length at once, the first of them being unit `unit`.
+  // body(start, runs, length, unit): `runs` runs of this length at once, the first of them being unit `unit`.
   template <typename Body>
   void each(const Body& body) const {
     const std::int64_t inner = layout.inner;

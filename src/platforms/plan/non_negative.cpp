@@ -30,7 +30,7 @@ std::set<const Value*> non_negative_values(const Graph& graph) {
   for (const auto& node : graph.nodes()) {
     const OpTraits& traits = entry_of(*node).traits;
     bool positive = traits.non_negative || clamp_of(*node).low >= 0.0;
-    if (node->op() == "Clip" && known(node->input(0))) positive = true;  // an upper bound below zero is nobody's
+    if (node->op() == "Clip" && known(node->input(0))) positive = true;  // nobody has an upper bound below zero
     if (!positive && traits.keeps_sign) {
       positive = known(node->input(0));
       for (std::size_t slot = 1; slot < node->inputs().size(); ++slot) {

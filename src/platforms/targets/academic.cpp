@@ -57,6 +57,6 @@ Platform academic() {
 
 }  // namespace
 
-QUENCH_REGISTER_PLATFORM("academic", academic, "research: schemes of the user, inputs of Conv and Gemm, no fusion")
+QUENCH_REGISTER_PLATFORM("academic", academic, "research: the user's schemes, inputs of Conv and Gemm, no fusion")
 
 }  // namespace quench

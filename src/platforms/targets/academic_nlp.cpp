@@ -24,6 +24,6 @@ Platform academic_nlp() {
 }  // namespace
 
 QUENCH_REGISTER_PLATFORM("academic_nlp", academic_nlp,
-                         "transformers in research: schemes of the user, products and linear layers, embeddings")
+                         "transformers in research: the user's schemes, products and linear layers, embeddings")
 
 }  // namespace quench

@@ -31,6 +31,6 @@ Platform mmrazor_academic() {
 
 }  // namespace
 
-QUENCH_REGISTER_PLATFORM("mmrazor_academic", mmrazor_academic, "mmrazor's AcademicQuantizer; schemes by the user")
+QUENCH_REGISTER_PLATFORM("mmrazor_academic", mmrazor_academic, "mmrazor's AcademicQuantizer; the user's schemes")
 
 }  // namespace quench

@@ -1,4 +1,4 @@
-// adaround: whether each weight rounds down or up learns, layer by layer (Nagel et al., "Up or down? Adaptive rounding
+// adaround: learns whether each weight rounds down or up, layer by layer (Nagel et al., "Up or down? Adaptive rounding
 // for post-training quantization", 2020, equations 21 to 25). Activations keep their scales.
 #include "reconstruct/learn_rounding.h"
 
@@ -10,7 +10,7 @@ void learn(UnitWork& work, UnitRecord& record) { learn_rounding(work, record, fa
 }  // namespace
 
 QUENCH_REGISTER_PTQ_METHOD("adaround", learn,
-                           "whether each weight rounds down or up learns, layer by layer (Nagel et al. 2020)",
+                           "learns whether each weight rounds down or up, layer by layer (Nagel et al. 2020)",
                            rounding_options(1.0, 20000), "layer", check_rounding_options)
 
 }  // namespace quench
