@@ -99,7 +99,10 @@ class Evaluation {
     eval.reference = reference_ ? &*reference_ : nullptr;
     check_evaluates(graph_, *data_, eval);
     if (!processes.is_first()) return;
-    for (const std::string& doubt : doubts_about_classes(*data_, graph_)) std::cerr << "WARNING: " << doubt << "\n";
+    for (const std::vector<std::string>& doubts :
+         {doubts_about_weights(options.model), doubts_about_size(parse_spec(options.data), graph_),
+          doubts_about_classes(*data_, graph_)})
+      for (const std::string& doubt : doubts) std::cerr << "WARNING: " << doubt << "\n";
   }
 
   std::string item() const { return item_noun(*data_); }

@@ -61,6 +61,12 @@ LoadedModel load_model_to_look_at(const std::string& path, bool raw, ImportOptio
   return loaded;
 }
 
+std::vector<std::string> doubts_about_weights(const std::string& model) {
+  if (!file_of_model(model).empty()) return {};
+  return {concat("the weights of '", model, "' are random; weights=FILE loads trained ones: '", model,
+                 model.find('?') == std::string::npos ? "?" : "&", "weights=FILE'")};
+}
+
 std::unique_ptr<Dataset> open_data(const std::string& text, std::int64_t limit, const Graph& graph) {
   DatasetSpec spec = parse_spec(text);
   if (limit > 0) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "quench/data.h"
 #include "quench/graph.h"
@@ -29,6 +30,9 @@ struct LoadedModel {
   bool cleaned = false;
 };
 LoadedModel load_model_to_look_at(const std::string& path, bool raw, ImportOptions options = {});
+
+// A network of the zoo whose weights nobody gave: what is measured on it means nothing.
+std::vector<std::string> doubts_about_weights(const std::string& model);
 
 // The data of a spec as the graph's input wants it; only the first `limit` items if that is not 0.
 std::unique_ptr<Dataset> open_data(const std::string& spec, std::int64_t limit, const Graph& graph);

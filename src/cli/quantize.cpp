@@ -267,13 +267,15 @@ Json with_files(Json record, const QuantizeJob& job, const std::optional<Deploym
   return record;
 }
 
-// Once: calibration and evaluation often have the same kind of pictures.
-std::vector<std::string> doubts_about_sizes(const JobConfig& config, const Graph& graph) {
-  for (const auto& spec : {config.data.calib, config.data.train, config.data.val, config.data.eval})
-    if (std::vector<std::string> doubts = spec ? doubts_about_size(*spec, graph) : std::vector<std::string>();
-        !doubts.empty())
-      return doubts;
-  return {};
+// Of sizes one: calibration and evaluation often have the same kind of pictures.
+std::vector<std::string> doubts_about(const JobConfig& config, const Graph& graph) {
+  std::vector<std::string> all = doubts_about_weights(config.model);
+  for (const auto& spec : {config.data.calib, config.data.train, config.data.val, config.data.eval}) {
+    const std::vector<std::string> doubts = spec ? doubts_about_size(*spec, graph) : std::vector<std::string>();
+    all.insert(all.end(), doubts.begin(), doubts.end());
+    if (!doubts.empty()) break;
+  }
+  return all;
 }
 
 void run_job(const QuantizeJob& job, const Processes& processes, const CommonOptions& common) {
@@ -291,7 +293,7 @@ void run_job(const QuantizeJob& job, const Processes& processes, const CommonOpt
     data = open_datasets(job, graph);
     if (processes.is_first()) hashes = hash_files(job.config);
   });
-  const std::vector<std::string> doubts = doubts_about_sizes(job.config, graph);  // before hours of work
+  const std::vector<std::string> doubts = doubts_about(job.config, graph);  // before hours of work
   if (processes.is_first())
     for (const std::string& doubt : doubts) std::cerr << "WARNING: " << doubt << "\n";
   Quantized result = quantize_graph(job, graph, data, processes, common);

@@ -13,6 +13,7 @@
 #include "quench/engine.h"
 #include "quench/error.h"
 #include "quench/executor.h"
+#include "quench/pass.h"
 #include "quench/quantizers.h"
 #include "quench/rt_value.h"
 
@@ -220,6 +221,14 @@ void check_inputs(const Graph& a, const Graph& b) {
   QUENCH_CHECK(names(a) == names(b), "the two models have different inputs: they were made from different networks");
 }
 
+// In a deployed file what is quantized is the result of a pair of nodes. What stands in front of it has another meaning
+// there: a Relu that the codes do anyway is gone.
+Graph with_pairs_joined(Graph graph) {
+  const auto is_pair = [](const auto& node) { return node->op() == "DequantizeLinear"; };
+  if (std::any_of(graph.nodes().begin(), graph.nodes().end(), is_pair)) run_passes(graph, {"qdq_to_fake_quant"});
+  return graph;
+}
+
 }  // namespace
 
 double ModelComparison::largest() const {
@@ -229,7 +238,8 @@ double ModelComparison::largest() const {
 }
 
 ModelComparison compare_models(const Graph& a, const Graph& b, const Dataset& data, const CompareOptions& options) {
-  return compare_models(ComparedModel{a}, ComparedModel{b}, data, options);
+  const Graph one = with_pairs_joined(a), other = with_pairs_joined(b);
+  return compare_models(ComparedModel{one}, ComparedModel{other}, data, options);
 }
 
 ModelComparison compare_models(const ComparedModel& a, const ComparedModel& b, const Dataset& data,

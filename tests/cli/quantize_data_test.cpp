@@ -71,5 +71,19 @@ TEST(QuantizeData, NamesWhatItSkippedAndCountsClasses) {
   EXPECT_SAYS(evaluated.err, "WARNING: the data has 2 classes, the model 10: ");
 }
 
+// Issue 19: a network without trained weights was measured and shipped without a word.
+TEST(QuantizeData, OfANetworkWithRandomWeightsIsWarnedOf) {
+  const TemporaryFolder folder;
+  write_npz(folder.path("x.npz"), {{"input", RtValue(at::rand({4, 3, 32, 32}))}});
+  const std::string warning =
+      "WARNING: the weights of 'zoo:resnet20_cifar' are random; weights=FILE loads trained ones";
+  const Outcome outcome =
+      quench_run({"quantize", "zoo:resnet20_cifar", "--platform", "onnxruntime", "--calib",
+                  "npz:" + folder.path("x.npz"), "-o", folder.path("out"), "--profile", "0", "--no-deploy"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_SAYS(outcome.err, warning);
+  EXPECT_SAYS(read_text(folder.path("out/report.txt")), "the weights of 'zoo:resnet20_cifar' are random");
+}
+
 }  // namespace
 }  // namespace quench

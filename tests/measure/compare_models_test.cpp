@@ -3,7 +3,10 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "convert/converted.h"
+#include "quench/deploy.h"
 #include "quench/quantizers.h"
 #include "support/expect_error.h"
 
@@ -51,6 +54,19 @@ TEST(CompareModels, TakesIntegers) {
   }
   EXPECT_EQ(value_of(compare_models(model.graph, int8.graph, data), "x").largest, 0.0) << "the same division";
   EXPECT_LE(compare_models(model.graph, int8.graph, data).largest(), 3.0);
+}
+
+// Issue 19: what stood in front of its quantizers was compared, hundreds of steps off.
+TEST(CompareModels, ADeployedFileIsItsSimulation) {
+  const QuantizedModel model = calibrated_small("onnxruntime");
+  const TensorData data(whole({5, 3, 8, 8}, 5, 9));
+  const Deployment files = deploy(model, {.name = "net"});
+  const auto qdq = std::find_if(files.files.begin(), files.files.end(),
+                                [](const DeployFile& file) { return file.name == "net_qdq.onnx"; });
+  ASSERT_NE(qdq, files.files.end());
+  const ModelComparison found = compare_models(model.graph, qdq->model, data);
+  EXPECT_TRUE(value_of(found, "relu1").quantized);
+  EXPECT_LE(found.largest(), 1.001);
 }
 
 TEST(CompareModels, SeesOneWrongWeight) {
