@@ -33,14 +33,21 @@ function bytes(count) {
   for (; count >= 1000 && unit < units.length - 1; ++unit) count /= 1000;
   return `${unit ? count.toFixed(count < 10 ? 2 : 1) : count} ${units[unit]}`;
 }
-const seconds = (value) => (value < 0.1 ? `${(1000 * value).toFixed(1)} ms` : value < 100 ? `${value.toFixed(2)} s` : `${(value / 60).toFixed(1)} min`);
+const seconds = (value) =>
+  value < 0.1
+    ? `${(1000 * value).toFixed(1)} ms`
+    : value < 100
+      ? `${value.toFixed(2)} s`
+      : `${(value / 60).toFixed(1)} min`;
 const counted = (count, noun, nouns = `${noun}s`) => `${whole(count)} ${count === 1 ? noun : nouns}`;
 // A share of 1 or a plain number, as record.json has it.
 const measured = (value, unit) => (unit === "%" ? percent(value) : `${short(value, 6)}${unit ? ` ${unit}` : ""}`);
 const metricName = (name) => name.replace(/^top(\d)/, "top-$1");
 // A long name keeps both ends: layers often differ in the last part.
 const shortened = (text, most) =>
-  text.length <= most ? text : `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(text.length - Math.floor(most / 2))}`;
+  text.length <= most
+    ? text
+    : `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(text.length - Math.floor(most / 2))}`;
 
 // Beside the pointer, or below what has the focus; never beyond the window.
 const tip = {
@@ -53,10 +60,14 @@ const tip = {
     box.style.left = `${Math.max(8, left)}px`;
     box.style.top = `${Math.max(8, top)}px`;
   },
-  hide() { byId("tip").hidden = true; },
+  hide() {
+    byId("tip").hidden = true;
+  },
 };
 addEventListener("scroll", () => tip.hide(), { passive: true });
-addEventListener("keydown", (event) => { if (event.key === "Escape") tip.hide(); });
+addEventListener("keydown", (event) => {
+  if (event.key === "Escape") tip.hide();
+});
 
 // Text on hover, touch and focus, for any element that is there to stay.
 function explained(node, text) {

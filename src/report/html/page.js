@@ -1,15 +1,38 @@
 // Puts the page together: theme, run, sections.
 function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
-  try { localStorage.setItem("quench-theme", theme); } catch { /* a page from a file may have no storage */ }
+  try {
+    localStorage.setItem("quench-theme", theme);
+  } catch {
+    /* a page from a file may have no storage */
+  }
 }
 function startTheme() {
   let kept = null;
-  try { kept = localStorage.getItem("quench-theme"); } catch { /* see above */ }
+  try {
+    kept = localStorage.getItem("quench-theme");
+  } catch {
+    /* see above */
+  }
   const system = matchMedia("(prefers-color-scheme: dark)");
   document.documentElement.dataset.theme = kept ?? (system.matches ? "dark" : "light");
-  system.addEventListener("change", () => { if (!kept) document.documentElement.dataset.theme = system.matches ? "dark" : "light"; });
-  byId("theme").addEventListener("click", () => { kept = document.documentElement.dataset.theme === "dark" ? "light" : "dark"; setTheme(kept); });
+  system.addEventListener("change", () => {
+    if (!kept) document.documentElement.dataset.theme = system.matches ? "dark" : "light";
+  });
+  byId("theme").addEventListener("click", () => {
+    kept = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+    setTheme(kept);
+  });
+}
+
+// Paper is light, whatever the screen is.
+function printInLight() {
+  let theme = "light";
+  addEventListener("beforeprint", () => {
+    theme = document.documentElement.dataset.theme;
+    document.documentElement.dataset.theme = "light";
+  });
+  addEventListener("afterprint", () => (document.documentElement.dataset.theme = theme));
 }
 
 function startRuns() {
@@ -21,6 +44,7 @@ function startRuns() {
 }
 
 startTheme();
+printInLight();
 startRuns();
 drawSummary();
 drawLayers();
@@ -28,4 +52,9 @@ drawGraph();
 drawTensors();
 drawCurves();
 drawProvenance();
-state.on("run", () => { drawSummary(); drawGraph(); drawTensors(); drawProvenance(); });
+state.on("run", () => {
+  drawSummary();
+  drawGraph();
+  drawTensors();
+  drawProvenance();
+});

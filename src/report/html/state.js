@@ -1,5 +1,12 @@
 // The runs, what is looked up in them, and which run and which thing the page shows now.
-const colors = { low: "var(--low)", q8: "var(--q8)", q16: "var(--q16)", bias: "var(--bias)", float: "var(--float)", inside: "var(--inside)" };
+const colors = {
+  low: "var(--low)",
+  q8: "var(--q8)",
+  q16: "var(--q16)",
+  bias: "var(--bias)",
+  float: "var(--float)",
+  inside: "var(--inside)",
+};
 const isInside = (reason) => reason.startsWith("inside the fused layer");
 const runColors = ["var(--q8)", "var(--low)", "var(--q16)", "var(--bias)", "var(--good)", "var(--lost)"];
 
@@ -20,19 +27,27 @@ function decisionOf(run, value, quantized = true) {
       kind: kindOf(entry),
       what: entry.role === "bias" ? `${entry.scheme} at the product of two scales` : entry.scheme,
       why: entry.rule,
-      more: [entry.observer && `observer ${entry.observer}`, entry.fake_quant && `quantizer ${entry.fake_quant}`,
+      more: [
+        entry.observer && `observer ${entry.observer}`,
+        entry.fake_quant && `quantizer ${entry.fake_quant}`,
         entry.shared_with && `takes the scale of ${entry.shared_with}`,
         entry.derived_from && `scale from ${entry.derived_from.join(" and ")}`,
-        scale && (scale.scale.length === 1 ? `scale ${short(scale.scale[0], 6)}, zero point ${scale.zero_point[0]}` : `${whole(scale.scale.length)} scales`)].filter(Boolean),
+        scale &&
+          (scale.scale.length === 1
+            ? `scale ${short(scale.scale[0], 6)}, zero point ${scale.zero_point[0]}`
+            : `${whole(scale.scale.length)} scales`),
+      ].filter(Boolean),
     };
   }
   const why = run.skipped.get(value) ?? (entry ? "read here without its quantizer" : "the plan says nothing about it");
   return { kind: isInside(why) ? "inside" : "float", what: "float", why, more: [] };
 }
-const decisionText = (value, decision) => `${value}\n${decision.what}\n${decision.why}${decision.more.length ? `\n${decision.more.join("; ")}` : ""}`;
+const decisionText = (value, decision) =>
+  `${value}\n${decision.what}\n${decision.why}${decision.more.length ? `\n${decision.more.join("; ")}` : ""}`;
 
 function prepared(run, index) {
-  const record = run.record, plan = record.plan ?? { quantized: [], float: [] };
+  const record = run.record,
+    plan = record.plan ?? { quantized: [], float: [] };
   run.index = index;
   run.color = runColors[index % runColors.length];
   run.planned = new Map(plan.quantized.map((entry) => [entry.value, entry]));
@@ -46,16 +61,26 @@ function prepared(run, index) {
 const runs = data.runs.map(prepared);
 
 // Nothing is left of a signal of which only noise remains; nothing is wrong where there is no error at all.
-const sqnr = (error) => (!error ? null : error.sqnr_db.value ?? (error.mse.value > 0 ? -Infinity : Infinity));
-const decibels = (value) => (value === null ? "–" : value === Infinity ? "exact" : value === -Infinity ? "nothing left" : value.toFixed(2));
-const severity = (value) => (value === null ? "var(--float)" : value < 10 ? "var(--bad)" : value < 20 ? "var(--warn)" : "var(--good)");
+const sqnr = (error) => (!error ? null : (error.sqnr_db.value ?? (error.mse.value > 0 ? -Infinity : Infinity)));
+const decibels = (value) =>
+  value === null ? "–" : value === Infinity ? "exact" : value === -Infinity ? "nothing left" : value.toFixed(2);
+const severity = (value) =>
+  value === null ? "var(--float)" : value < 10 ? "var(--bad)" : value < 20 ? "var(--warn)" : "var(--good)";
 
 // Layers come by damage, worst first.
 const worstLayer = (run) => run.record.profile?.layers[0];
 
 const state = {
-  run: runs[0], listeners: { run: [], node: [], tensor: [] },
-  on(what, listener) { this.listeners[what].push(listener); },
-  tell(what, value) { for (const listener of this.listeners[what]) listener(value); },
-  showRun(run) { this.run = run; this.tell("run", run); },
+  run: runs[0],
+  listeners: { run: [], node: [], tensor: [] },
+  on(what, listener) {
+    this.listeners[what].push(listener);
+  },
+  tell(what, value) {
+    for (const listener of this.listeners[what]) listener(value);
+  },
+  showRun(run) {
+    this.run = run;
+    this.tell("run", run);
+  },
 };
