@@ -105,6 +105,17 @@ class Jobs(Case):
         result = quench.quantize(MODEL, [IMAGES[:32]], config=job, seed=4, progress=False)
         self.assertEqual((result.record["seed"], result.plan.platform), (4, "tensorrt"))
 
+    def test_a_job_may_train(self):
+        data = [(IMAGES[:512], LABELS[:512])]
+        told = []
+        result = quench.quantize(small_net(), [IMAGES[:64]], platform="onnxruntime", example_inputs=(IMAGES[:2],), train_data=data,
+                                 val_data=[(IMAGES[512:], LABELS[512:])], progress=lambda what, *_: told.append(what),
+                                 train={"epochs": 2, "batch": 32, "optimizer": {"lr": 0.02}})
+        self.assertEqual(result.stage, "trained")
+        self.assertIn("training", told)
+        trained = result.record["training"]
+        self.assertGreater(trained["epochs"][-1]["validation"], trained["validation_at_start"] + 0.3)
+
     def test_errors_have_the_librarys_text(self):
         with self.assertRaisesRegex(quench.Error, "the file cannot be opened: No such file or directory\n  while importing no.onnx"):
             quantized("no.onnx", [IMAGES[:32]])
