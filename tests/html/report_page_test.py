@@ -45,6 +45,8 @@ def check_table(tab, run):
     layers = run["record"]["profile"]["layers"]
     by_damage = [layer["name"] for layer in layers]
     expect(all_names(tab) == by_damage, "layers come by damage, worst first")
+    shown = tab.run("[...document.querySelectorAll('#layers tbody tr')].map(row => row.cells[3].textContent)")
+    expect(shown == [layer["worst"] or "–" for layer in layers], "each says what it loses most by")
     tab.click("#layers th:nth-child(3) button")
     expect(all_names(tab)[-1] == by_damage[0], "a click on SQNR turns the order round")
     tab.click("#layers th:nth-child(1) button")

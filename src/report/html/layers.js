@@ -9,6 +9,14 @@ const meter = (value) => {
   );
 };
 
+const losesMost = (row) => (row.stays_float ? "stays float" : row.worst || "–");
+
+const partsOf = (row) =>
+  row.parts &&
+  ["weight", "input", "output"]
+    .map((part) => `${part} ${decibels(row.parts[`${part}_sqnr_db`]?.value ?? null)} dB`)
+    .join(", ");
+
 function layerColumns() {
   const columns = [
     { title: "layer", value: (row) => row.name, hint: (row) => row.name },
@@ -55,6 +63,7 @@ function layerColumns() {
       cell: (row) => [decibels(sqnr(row.standalone)), meter(sqnr(row.standalone))],
       hint: spread,
     },
+    { title: "loses most", value: losesMost, hint: partsOf, wide: true },
     plain("cosine", (row) => row.standalone.cosine.value, 5),
     plain("MSE", (row) => row.standalone.mse.value, 0, true),
     plain("max error", (row) => row.standalone.max_error, 0, true),
@@ -104,7 +113,7 @@ function drawLayers() {
     el(
       "p",
       { class: "lead" },
-      `Signal to quantization noise of each layer's output${items ? `, measured on ${counted(items, "item")}` : ""}: alone, with only this layer quantized; so far, with everything up to it. Below 10 dB little is left of the signal. A row leads to its place in the graph.`,
+      `Signal to quantization noise of each layer's output${items ? `, measured on ${counted(items, "item")}` : ""}: alone, with only this layer quantized; so far, with everything up to it; loses most: by its weight, by what it reads (input) or by what it gives (output). Below 10 dB little is left of the signal. A row leads to its place in the graph.`,
     ),
     table.node,
   );
