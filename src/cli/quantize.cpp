@@ -301,6 +301,8 @@ void run_job(const QuantizeJob& job, const Processes& processes, const CommonOpt
   QuantizeRecord& record = result.record;
   record.model = job.config.model;
   record.files = std::move(hashes);
+  for (std::vector<std::string>* texts : {&record.warnings, &record.notes})
+    for (std::string& text : *texts) text = in_flags(std::move(text));
   if (job.dry_run)
     return print_need(record, result.model.graph, items_at_once(job, result.model.graph, data.calib.get()),
                       common.json);

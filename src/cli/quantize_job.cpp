@@ -15,6 +15,7 @@
 #include "quantize/stages.h"
 #include "quench/deploy.h"
 #include "quench/error.h"
+#include "quench/html_report.h"
 #include "quench/open_model.h"
 #include "quench/platform.h"
 #include "quench/plugin.h"
@@ -146,9 +147,9 @@ void check_output(const QuantizeJob& job) {
                "' is a file");
   check_writable((folder / (job.name + kCalibratedEnding)).string());
   if (job.dry_run) return;
-  for (const std::string& file :
-       {job.name + kCalibratedEnding, std::string("plan.yaml"), std::string("record.json"), std::string("report.txt")})
-    check_free(job.config.output, file, job.force);
+  std::vector<std::string> files = {job.name + kCalibratedEnding, "plan.yaml", "record.json", "report.txt"};
+  if (job.report) files.insert(files.end(), {kReportFile, kHistogramsFile});
+  for (const std::string& file : files) check_free(job.config.output, file, job.force);
   check_earlier_results(job);
 }
 

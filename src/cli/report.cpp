@@ -10,8 +10,7 @@
 #include "core/progress.h"
 #include "quench/error.h"
 #include "quench/html_report.h"
-#include "quench/open_model.h"
-#include "report/kept_results.h"
+#include "report/report_run.h"
 #include "report/table.h"
 
 namespace fs = std::filesystem;
@@ -27,8 +26,7 @@ struct Arguments {
 
 // Keeps them in the folder, as `quench quantize --report` does.
 void count_activations(const Arguments& arguments, const std::string& folder, const CommonOptions& common) {
-  const std::string name = name_of_model(read_json(folder + "/record.json").value("model", ""));
-  const QuantizedModel model = quantized_model_of(load_model((fs::path(folder) / (name + ".quench.onnx")).string()));
+  const QuantizedModel model = quantized_model_of(load_model(model_of_run(folder)));
   const std::unique_ptr<Dataset> data = open_data(arguments.data, 0, model.graph);
   HistogramOptions options;
   options.items = arguments.items;

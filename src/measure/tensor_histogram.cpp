@@ -16,10 +16,14 @@ namespace {
 
 bool follows_from_constant(const Node& quantizer) { return quantizer.input(0)->is_constant(); }
 
-// Of pictures [N, C, H, W] the second axis; of tokens [N, T, C] and of rows [N, C] the last one.
+// Of pictures [N, C, H, W] the second axis; of tokens [N, T, C] and of rows [N, C] the last one; of signals [N, C, T]
+// with any T the second one. Channels have a number.
 int channel_axis(const Value& value) {
   if (!value.has_rank() || value.rank() < 2) return -1;
-  return value.rank() >= 4 ? 1 : value.rank() - 1;
+  const auto is_fixed = [&](int axis) { return value.dims()[static_cast<std::size_t>(axis)].is_number(); };
+  const int last = static_cast<int>(value.rank()) - 1;
+  if (value.rank() < 4 && is_fixed(last)) return last;
+  return value.rank() > 2 && is_fixed(1) ? 1 : -1;
 }
 
 class ActivationCounts {

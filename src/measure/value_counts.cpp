@@ -19,6 +19,7 @@ QScheme channels_of(const QScheme& scheme, int axis) {
   return QScheme(spec);
 }
 
+// `values` has as many as `held`, which is empty at first.
 void widen(std::vector<float>& held, const at::Tensor& values, bool up) {
   const at::Tensor flat = values.to(at::kFloat).contiguous();
   const auto* data = flat.const_data_ptr<float>();
@@ -61,8 +62,17 @@ void ValueCounts::see_range(const at::Tensor& given) {
   result_.elements += x.numel();
   if (!has_channels_) return;
   const at::Tensor rows = entry_rows(laid_out(x, by_channel_), by_channel_);
+  if (!result_.channel_min.empty() && rows.size(0) != static_cast<std::int64_t>(result_.channel_min.size()))
+    return forget_channels();
   widen(result_.channel_min, to_scale_order(rows.amin(1), x, by_channel_), false);
   widen(result_.channel_max, to_scale_order(rows.amax(1), x, by_channel_), true);
+}
+
+// An axis that is longer in one batch than in another is none of channels.
+void ValueCounts::forget_channels() {
+  has_channels_ = false;
+  result_.channel_min.clear();
+  result_.channel_max.clear();
 }
 
 // A code beyond the scheme's before it is cut off, that is by more than the half step that rounds to its ends.

@@ -21,6 +21,7 @@ class ValueCounts {
 
  private:
   at::Tensor is_lost(const at::Tensor& x) const;
+  void forget_channels();
 
   FakeQuantSpec spec_;
   QParams params_;

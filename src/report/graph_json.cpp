@@ -1,5 +1,7 @@
 #include "report/graph_json.h"
 
+#include <set>
+
 #include "quench/quantizers.h"
 
 namespace quench {
@@ -29,24 +31,34 @@ std::string shape_text(const Value& value) {
   return text.empty() ? "scalar" : text;
 }
 
-void add_value(const Value& value, Json& values) {
-  if (values.contains(value.name())) return;
-  values[value.name()] = {{"shape", shape_text(value)}};
-  if (value.is_constant()) values[value.name()]["constant"] = true;
-}
+// An object in the order of its keys' first mention. To look a key up in it takes as long as there are keys.
+class Values {
+ public:
+  void add(const Value& value) {
+    if (!seen_.insert(&value).second) return;
+    Json object = {{"shape", shape_text(value)}};
+    if (value.is_constant()) object["constant"] = true;
+    members_.emplace_back(value.name(), std::move(object));
+  }
+  Json json() && { return std::move(members_); }
 
-Json node_json(const Node& node, Json& values) {
+ private:
+  std::set<const Value*> seen_;
+  Json::object_t members_;
+};
+
+Json node_json(const Node& node, Values& values) {
   Json inputs = Json::array(), quantized = Json::array(), outputs = Json::array();
   for (const Value* input : node.inputs()) {
     const Read read = read_by(input);
     if (!read.value) continue;
-    add_value(*read.value, values);
+    values.add(*read.value);
     inputs.push_back(read.value->name());
     quantized.push_back(read.quantized ? 1 : 0);
   }
   for (const Value* output : node.outputs()) {
     if (!output) continue;
-    add_value(*output, values);
+    values.add(*output);
     outputs.push_back(output->name());
   }
   return {{"name", node.name()}, {"op", node.op()}, {"inputs", inputs}, {"quantized", quantized}, {"outputs", outputs}};
@@ -55,9 +67,10 @@ Json node_json(const Node& node, Json& values) {
 }  // namespace
 
 Json graph_json(const Graph& graph) {
-  Json values = Json::object(), nodes = Json::array(), inputs = Json::array(), outputs = Json::array();
+  Values values;
+  Json nodes = Json::array(), inputs = Json::array(), outputs = Json::array();
   for (const Value* input : graph.inputs()) {
-    add_value(*input, values);
+    values.add(*input);
     inputs.push_back(input->name());
   }
   for (const auto& node : graph.nodes())
@@ -66,7 +79,7 @@ Json graph_json(const Graph& graph) {
     const Read read = read_by(output);
     outputs.push_back({{"value", read.value->name()}, {"quantized", read.quantized}});
   }
-  return {{"inputs", inputs}, {"outputs", outputs}, {"nodes", nodes}, {"values", values}};
+  return {{"inputs", inputs}, {"outputs", outputs}, {"nodes", nodes}, {"values", std::move(values).json()}};
 }
 
 }  // namespace quench

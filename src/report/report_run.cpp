@@ -86,6 +86,12 @@ std::string name_of_folder(const std::string& folder) {
 
 }  // namespace
 
+std::string model_of_run(const std::string& folder) {
+  const ReportRun run{.folder = folder};
+  return with_context([&] { return concat("while reading the run in '", folder, "'"); },
+                      [&] { return model_of(run, read_json(record_of(run).string())).string(); });
+}
+
 Json run_json(const ReportRun& run) {
   return with_context(
       [&] { return concat("while reading the run in '", run.folder, "'"); },
@@ -111,7 +117,7 @@ Json run_json(const Quantized& result, const std::string& name, const std::vecto
   Json object = {{"name", name}, {"graph", graph_json(result.model.graph)}};
   object["weights"] = json_of(weight_histograms(result.model));
   if (!activations.empty()) object["activations"] = Json::parse(histograms_text(activations, 0));
-  object["verified"] = object["speeds"] = object["steps"] = object["files"] = Json::array();
+  for (const char* key : {"verified", "speeds", "steps", "files"}) object[key] = Json::array();
   object["record"] = json_of(result.record);
   return object;
 }

@@ -7,6 +7,9 @@
 
 namespace quench {
 
+// The model's file of a folder that a run wrote; throws if it is none.
+std::string model_of_run(const std::string& folder);
+
 Json run_json(const ReportRun& run);
 Json run_json(const Quantized& result, const std::string& name, const std::vector<TensorHistogram>& activations);
 

@@ -1,4 +1,7 @@
 // quench report, and --report of quantize.
+#include <filesystem>
+#include <fstream>
+
 #include "cli/demo.h"
 
 namespace quench {
@@ -35,6 +38,28 @@ TEST(Report, NumbersAreThoseOfTheRecord) {
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(again.json()["written"], out + "/report.html");
   EXPECT_EQ(data_in(out + "/report.html")["runs"][0], run);
+}
+
+// Before the work, not after it.
+TEST(Report, AForeignPageIsNotReplaced) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path("out"));
+  std::ofstream(folder.path("out/report.html")) << "mine";
+  const Outcome outcome = quantize_demo(folder.path("out"), {"--report", "--time"});
+  expect_refused(outcome, "report.html' already exists");
+  EXPECT_EQ(outcome.err.find("calibrate: "), std::string::npos) << outcome.err;
+  EXPECT_EQ(read_text(folder.path("out/report.html")), "mine");
+}
+
+TEST(Report, CountsOnDataOnlyForARun) {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& part) {
+    expect_refused(quench_run({"report", folder.path("out"), "--data", demo_data(0, 4)}), part);
+  };
+  refused("is not a folder that 'quench quantize' or 'quench train' wrote");
+  std::filesystem::create_directories(folder.path("out"));
+  std::ofstream(folder.path("out/record.json")) << "[]";
+  refused("it names no model");
 }
 
 TEST(Report, ShowsWhatVerifyAndBenchFound) {

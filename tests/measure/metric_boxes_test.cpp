@@ -81,8 +81,8 @@ TEST(BoxLayout, SaysWhatDoesNotFit) {
 TEST(TrueBoxes, AreRefusedWhereTheyDoNotFit) {
   MetricItem item;
   item.name = "item";
-  item.targets = {{"boxes", at::tensor({0, 0, 4, 5, 1, 1, 1, 2}).view({2, 4})}, {"labels", at::tensor({3, 0})}};
-  EXPECT_ERROR(true_boxes(item), "true box 1 of item 'item' is [1, 1, 1, 2]: left, top, right and bottom");
+  item.targets = {{"boxes", at::tensor({0, 0, 4, 5, 1, 1, 0, 2}).view({2, 4})}, {"labels", at::tensor({3, 0})}};
+  EXPECT_ERROR(true_boxes(item), "true box 1 of item 'item' is [1, 1, 0, 2]: left, top, right and bottom");
   item.targets["boxes"] = at::tensor({4, 5, 0, 0}).view({1, 4});
   item.targets["labels"] = at::tensor({3});
   EXPECT_ERROR(true_boxes(item), "true box 0 of item 'item' is [4, 5, 0, 0]");

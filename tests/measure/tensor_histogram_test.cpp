@@ -111,6 +111,33 @@ TEST(TensorHistogram, CountsNoCopiesThatFillABatch) {
   EXPECT_EQ(of(all, "x").elements, 24);
 }
 
+// Signals [1, 2, T] of 40 steps, then of 5.
+class Signals : public Dataset {
+ public:
+  std::int64_t size() const override { return 2; }
+  Sample get(std::int64_t index) const override {
+    Sample sample;
+    sample.inputs = RtValue(at::stack({at::ones({index == 0 ? 40 : 5}), at::full({index == 0 ? 40 : 5}, 3.0)}));
+    return sample;
+  }
+  Task task() const override { return Task::kNone; }
+};
+
+TEST(TensorHistogram, TakesNoAxisOfAnyLengthForChannels) {
+  for (const bool known : {true, false}) {
+    Graph graph;
+    const Dim channels = known ? Dim(2) : Dim::symbol("C");
+    Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {1, channels, Dim::symbol("T")}));
+    Value& w = graph.add_constant("w", at::linspace(-1, 1, 8).reshape({4, 2, 1}));
+    graph.add_output(graph.add("Conv", "y", {&x, &w}).output());
+    QuantizedModel model = prepare_by_platform(graph, "onnxruntime");
+    calibrate(model, Signals());
+    const TensorHistogram found = of(activation_histograms(model, Signals()), "x");
+    EXPECT_EQ(found.elements, 90);
+    EXPECT_EQ(found.channel_max, known ? (std::vector<float>{1, 3}) : std::vector<float>());
+  }
+}
+
 // Of 0, 2 ... 14 four lie beyond 7, of 0, 3 ... 21 five.
 TEST(TensorHistogram, CountsWhatTheScaleCutsOff) {
   const QuantizedModel model = calibrated();

@@ -61,8 +61,8 @@ std::array<double, 4> corners_in(const Json& json) {
                       std::all_of(box.begin(), box.end(), [](const Json& one) { return one.is_number(); });
   QUENCH_CHECK(is_box, "'bbox' is ", shown(box), ", not [x, y, width, height]");
   const auto x = box[0].get<double>(), y = box[1].get<double>(), w = box[2].get<double>(), h = box[3].get<double>();
-  QUENCH_CHECK(w > 0 && h > 0, "'bbox' is ", shown(box),
-               ": width and height, the last two of [x, y, width, height], must be above 0");
+  QUENCH_CHECK(w >= 0 && h >= 0, "'bbox' is ", shown(box),
+               ": width and height, the last two of [x, y, width, height], must not be negative");
   return {x, y, x + w, y + h};
 }
 

@@ -42,7 +42,8 @@ class SortableTable {
       el("table", {}, el("thead", {}, el("tr", {}, this.heads)), this.body),
     );
     this.node = el("div", {}, el("div", { class: "bar" }, this.search, this.pick, this.count), this.box);
-    addEventListener("beforeprint", () => this.append(this.visible.length));
+    const self = new WeakRef(this); // a table that another run replaced may go
+    addEventListener("beforeprint", () => self.deref()?.append(self.deref().visible.length));
     this.sort(sortBy, descending);
   }
 
