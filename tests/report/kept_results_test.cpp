@@ -74,7 +74,7 @@ TEST_F(KeptResults, TakesWhatWasPrinted) {
   ASSERT_EQ(found.size(), 3U);
   EXPECT_EQ(found[2]["runtime"], "c");
   std::ofstream(folder_.path("list.json")) << "[]";
-  EXPECT_ERROR(kept_results(out(), kVerifyFile, {folder_.path("list.json")}), "is not what 'quench verify --json'");
+  EXPECT_ERROR(kept_results(out(), kVerifyFile, {folder_.path("list.json")}), "is not what 'quench verify' or 'quench bench' prints");
   EXPECT_ERROR(kept_results(out(), kVerifyFile, {folder_.path("none.json")}), "cannot read");
 }
 
