@@ -71,7 +71,7 @@ TEST(QuantizeData, NamesWhatItSkippedAndCountsClasses) {
   EXPECT_SAYS(evaluated.err, "WARNING: the data has 2 classes, the model 10: ");
 }
 
-// Issue 19: a network without trained weights was measured and shipped without a word.
+// A network without trained weights was measured and shipped without a word.
 TEST(QuantizeData, OfANetworkWithRandomWeightsIsWarnedOf) {
   const TemporaryFolder folder;
   write_npz(folder.path("x.npz"), {{"input", RtValue(at::rand({4, 3, 32, 32}))}});

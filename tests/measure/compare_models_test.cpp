@@ -56,7 +56,7 @@ TEST(CompareModels, TakesIntegers) {
   EXPECT_LE(compare_models(model.graph, int8.graph, data).largest(), 3.0);
 }
 
-// Issue 19: what stood in front of its quantizers was compared, hundreds of steps off.
+// What stood in front of its quantizers was compared, hundreds of steps off.
 TEST(CompareModels, ADeployedFileIsItsSimulation) {
   const QuantizedModel model = calibrated_small("onnxruntime");
   const TensorData data(whole({5, 3, 8, 8}, 5, 9));
