@@ -111,7 +111,7 @@ Json run_json(const Quantized& result, const std::string& name, const std::vecto
   Json object = {{"name", name}, {"graph", graph_json(result.model.graph)}};
   object["weights"] = json_of(weight_histograms(result.model));
   if (!activations.empty()) object["activations"] = Json::parse(histograms_text(activations, 0));
-  object["verified"] = object["speeds"] = object["steps"] = object["files"] = Json::array();
+  for (const char* none : {"verified", "speeds", "steps", "files"}) object[none] = Json::array();
   object["record"] = json_of(result.record);
   return object;
 }

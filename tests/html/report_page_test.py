@@ -146,6 +146,7 @@ def check_page(page, name):
         check_table(tab, run)
         check_graph(tab, run)
         check_theme(tab)
+        expect(tab.run("document.querySelectorAll('img, body script').length") == 2, f"{name}: no name became an element")
         expect(tab.requests == [f"file://{page}"], f"{name}: nothing but the page is asked for, not {tab.requests}")
         expect(not tab.errors, f"{name}: no complaints, not {tab.errors}")
     with browser.Browser(390, 844, phone=True) as tab:
