@@ -51,6 +51,11 @@ std::vector<ReportRun> runs_of(const Arguments& arguments) {
 void report(const Arguments& arguments, const CommonOptions& common) {
   QUENCH_CHECK(arguments.folders.size() == 1 || !arguments.output.empty(),
                "no output: a report about several runs belongs to none of their folders; give -o FILE.html");
+  for (const std::string& folder : arguments.folders)
+    QUENCH_CHECK(
+        !own_files(folder).empty() || !fs::exists(folder) || (!arguments.output.empty() && arguments.data.empty()), "'",
+        folder, "' has no list of its files (", kFileList,
+        "), so nothing is written into it: give -o FILE.html, and no --data");
   check_device(arguments.device);
   const std::vector<ReportRun> runs = runs_of(arguments);
   if (!arguments.data.empty())

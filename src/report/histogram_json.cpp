@@ -45,9 +45,8 @@ Json json_of(const TensorHistogram& one) {
                  {"max", short_number(static_cast<float>(one.max))},
                  {"counts", one.counts}};
   if (one.lost > 0) object["lost_counts"] = one.lost_counts;
-  const std::size_t grouped = one.low.size() == channels ? size : std::max<std::size_t>(1, one.low.size());
-  object["low"] = numbers(one.low, one.low.size() == 1 ? 1 : grouped, false);
-  object["high"] = numbers(one.high, one.high.size() == 1 ? 1 : grouped, true);
+  object["low"] = numbers(one.low, size, false);  // one for all, or one per channel
+  object["high"] = numbers(one.high, size, true);
   if (channels == 0) return object;
   object["channels"] = channels;
   object["channel_min"] = numbers(one.channel_min, size, false);

@@ -16,7 +16,7 @@ constexpr std::string_view kDataMark = "{{data}}";
 std::string script_text(const Json& data) {
   std::string safe;
   for (const char letter : data.dump(-1, ' ', false, Json::error_handler_t::replace))
-    letter == '<' ? safe += "\\u003c" : safe += letter;
+    safe += letter == '<' ? std::string("\\u003c") : std::string(1, letter);
   return safe;
 }
 
