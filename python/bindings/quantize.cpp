@@ -11,8 +11,12 @@
 namespace quench::python {
 namespace {
 
-struct Sets {
+// What a job file does not hold.
+struct Request {
   const Dataset *calib = nullptr, *train = nullptr, *validation = nullptr, *eval = nullptr;
+  std::string plan;        // as JSON; "": the platform's own
+  std::string name;        // of the model, for the record
+  std::string stop_after;  // the last stage; "": all
 };
 
 JobConfig read_job(const std::string& file, const std::string& json, const std::vector<std::string>& overrides) {
@@ -22,23 +26,24 @@ JobConfig read_job(const std::string& file, const std::string& json, const std::
   return job;
 }
 
-Quantized quantize_from_python(const Graph& graph, const Sets& sets, const JobConfig& job, const std::string& plan,
-                               const std::string& name, const py::object& progress) {
+Quantized quantize_from_python(const Graph& graph, const Request& request, const JobConfig& job,
+                               const py::object& progress) {
   PythonCalls calls;
   QuantizeData data;
-  data.calib = sets.calib;
-  data.train = sets.train;
-  data.validation = sets.validation;
-  data.eval = sets.eval;
+  data.calib = request.calib;
+  data.train = request.train;
+  data.validation = request.validation;
+  data.eval = request.eval;
   QuantizeOptions options;
+  options.stop_after = request.stop_after;
   options.progress = calls.progress(progress);
   return calls.run([&] {
-    if (!plan.empty()) {
-      options.plan = plan_from_yaml(plan, "of the arguments");
+    if (!request.plan.empty()) {
       options.plan_name = "of the arguments";
+      options.plan = plan_from_yaml(request.plan, options.plan_name);
     }
     Quantized result = quantize(graph, data, job, options);
-    result.record.model = name;
+    result.record.model = request.name;
     return result;
   });
 }
@@ -54,12 +59,15 @@ void bind_quantize(py::module_& module) {
       .def_property_readonly("calib",
                              [](const JobConfig& job) { return job.data.calib ? to_string(*job.data.calib) : ""; });
   module.def("read_job", &read_job);
-  py::class_<Sets>(module, "Sets")
+  py::class_<Request>(module, "Request")
       .def(py::init<>())
-      .def_readwrite("calib", &Sets::calib)
-      .def_readwrite("train", &Sets::train)
-      .def_readwrite("validation", &Sets::validation)
-      .def_readwrite("eval", &Sets::eval);
+      .def_readwrite("calib", &Request::calib)
+      .def_readwrite("train", &Request::train)
+      .def_readwrite("validation", &Request::validation)
+      .def_readwrite("eval", &Request::eval)
+      .def_readwrite("plan", &Request::plan)
+      .def_readwrite("name", &Request::name)
+      .def_readwrite("stop_after", &Request::stop_after);
   py::class_<Quantized>(module, "Quantized")
       .def_property_readonly("model", [](const Quantized& result) { return result.model; })
       .def_property_readonly("record", [](const Quantized& result) { return json_of(result.record).dump(); })

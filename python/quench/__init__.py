@@ -16,11 +16,11 @@ from ._evaluate import Evaluation, MetricValue, evaluate  # noqa: E402
 from ._model import Deployment, QuantizedModel, Verification, load, verify  # noqa: E402
 from ._module import QuantizedModule  # noqa: E402
 from ._plan import Plan, PlanEntry, PlanSkip  # noqa: E402
-from ._quantize import Result, quantize  # noqa: E402
+from ._quantize import Result, make_plan, quantize  # noqa: E402
 
 for _error in (Error, InternalError):
     _error.__module__ = "quench"  # as it is printed
 
 __version__: str = _C.version
 __all__ = ["Deployment", "Error", "Evaluation", "InternalError", "MetricValue", "Plan", "PlanEntry", "PlanSkip",
-           "QuantizedModel", "QuantizedModule", "Result", "Verification", "evaluate", "load", "quantize", "verify"]
+           "QuantizedModel", "QuantizedModule", "Result", "Verification", "evaluate", "load", "make_plan", "quantize", "verify"]

@@ -81,17 +81,37 @@ def quantize(model: Any, data: Optional[Data] = None, platform: Optional[str] = 
     if platform is not None or plan is not None:
         settings["platform"] = platform if platform is not None else plan.platform  # type: ignore[union-attr]
     job = _job(config, settings)
-    graph, name = graph_of(model if model is not None else job.model, example_inputs, job.input_shapes)
+    graph, request = _request(model, job, example_inputs)
     calib = data if data is not None else job.calib or None
     if calib is None:
         raise _C.Error("no data to calibrate on: give data=, an iterable of batches or a spec (docs/data.md)")
-    kept = [dataset_of(calib, graph, job.samples)]  # the library does not own them
-    sets = _C.Sets()
-    sets.calib = kept[0]
-    for place, given in (("eval", eval_data), ("train", train_data), ("validation", val_data)):
+    request.plan = plan.to_json() if plan is not None else ""
+    kept = []  # the library does not own them
+    for place, given, limit in (("calib", calib, job.samples), ("eval", eval_data, 0), ("train", train_data, 0), ("validation", val_data, 0)):
         if given is not None:
-            kept.append(dataset_of(given, graph))
-            setattr(sets, place, kept[-1])
+            kept.append(dataset_of(given, graph, limit))
+            setattr(request, place, kept[-1])
     with showing(progress) as show:
-        done = _C.quantize(graph, sets, job, plan.to_json() if plan is not None else "", name, show)
-    return Result(done, os.path.basename(name).split("?")[0].rsplit(".", 1)[0] or "model")
+        return Result(_C.quantize(graph, request, job, show), _short(request.name))
+
+
+def make_plan(model: Any, platform: Optional[str] = None, *, example_inputs: Optional[Sequence[torch.Tensor]] = None,
+              config: Union[None, Path, Mapping[str, Any]] = None, **settings: Any) -> Plan:
+    """The plan that `quantize` would carry out, given the same; it takes no data."""
+    if platform is not None:
+        settings["platform"] = platform
+    job = _job(config, settings)
+    graph, request = _request(model, job, example_inputs)
+    request.stop_after = "plan"
+    return Plan.from_json(_C.quantize(graph, request, job, None).plan)
+
+
+def _request(model: Any, job: _C.Job, example_inputs: Optional[Sequence[torch.Tensor]]) -> tuple[_C.Graph, _C.Request]:
+    request = _C.Request()
+    graph, request.name = graph_of(model if model is not None else job.model, example_inputs, job.input_shapes)
+    return graph, request
+
+
+def _short(name: str) -> str:
+    """For files: "fashion_cnn" of "models/fashion_cnn.onnx"."""
+    return os.path.basename(name).split("?")[0].rsplit(".", 1)[0] or "model"

@@ -66,6 +66,11 @@ class Plans(Case):
         with self.assertRaisesRegex(KeyError, "the plan has no quantizer of 'nothing'"):
             plan["nothing"]
 
+    def test_it_is_made_without_data(self):
+        plan = quench.make_plan(MODEL, "onnxruntime", layers=[{"match": "fc", "float": True}])
+        same = quench.quantize(MODEL, [IMAGES[:32]], platform="onnxruntime", progress=False, layers=[{"match": "fc", "float": True}])
+        self.assertEqual(plan, same.plan)
+
     def test_an_edited_one_is_carried_out(self):
         settings = {role: {"bits": 8, "observer": "min_max", "fake_quant": "fixed"} for role in ("weight", "activation")}
         first = quench.quantize(MODEL, [IMAGES[:32]], platform="academic", progress=False, defaults=settings)
