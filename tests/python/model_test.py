@@ -51,6 +51,9 @@ class Model(Case):
         with self.assertRaisesRegex(quench.Error, "a converted model has no parameters to train"):
             integers.module()
 
+    def test_two_names_of_a_model_do_not_run_at_once(self):
+        self.assertIs(self.result.model._running, self.result._running)
+
     def test_inputs_are_checked(self):
         with self.assertRaisesRegex(quench.Error, "input"):
             self.result(IMAGES[:8], IMAGES[:8])
@@ -65,6 +68,11 @@ class Plans(Case):
         self.assertEqual(quench.Plan.from_json(plan.to_json()), plan)
         with self.assertRaisesRegex(KeyError, "the plan has no quantizer of 'nothing'"):
             plan["nothing"]
+
+    def test_it_is_made_without_data(self):
+        plan = quench.make_plan(MODEL, "onnxruntime", layers=[{"match": "fc", "float": True}])
+        same = quench.quantize(MODEL, [IMAGES[:32]], platform="onnxruntime", progress=False, layers=[{"match": "fc", "float": True}])
+        self.assertEqual(plan, same.plan)
 
     def test_an_edited_one_is_carried_out(self):
         settings = {role: {"bits": 8, "observer": "min_max", "fake_quant": "fixed"} for role in ("weight", "activation")}
