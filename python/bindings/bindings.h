@@ -14,5 +14,6 @@ void bind_quantize(py::module_& module);
 void bind_evaluate(py::module_& module);
 void bind_training(py::module_& module);
 void bind_deploy(py::module_& module);
+void bind_report(py::module_& module);
 
 }  // namespace quench::python

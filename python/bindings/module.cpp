@@ -2,6 +2,7 @@
 #include "bindings.h"
 #include "core/exit_code.h"
 #include "quench/error.h"
+#include "quench/plugin.h"
 
 namespace quench::python {
 namespace {
@@ -29,6 +30,8 @@ PYBIND11_MODULE(_C, module) {
   bind_evaluate(module);
   bind_training(module);
   bind_deploy(module);
+  bind_report(module);
+  module.def("load_plugin", &load_plugin);
 }
 
 }  // namespace quench::python

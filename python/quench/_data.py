@@ -1,7 +1,8 @@
-"""Whatever a user has as data -> a data set of the library. Tensors are not copied, unless they are on another device."""
+"""Whatever a user has as data -> a data set of the library. Tensors of a list are not copied, unless they are on another device;
+what an iterator gives is, since it may fill the same array again."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Optional, Union
 
 import torch
@@ -9,7 +10,9 @@ import torch
 from . import _C
 
 Data = Union[str, Iterable[Any]]
+_Batch = tuple[dict[str, torch.Tensor], list[int], dict[str, torch.Tensor]]  # inputs, labels, other targets
 _Inputs = list[tuple[str, int]]  # names and ranks (-1: not known) of a model's inputs
+_END = object()
 _LABELS = ("label", "labels", "target", "targets")  # in a dict, what is no input
 
 
@@ -21,15 +24,17 @@ def dataset_of(data: Data, graph: _C.Graph, limit: int = 0) -> _C.Dataset:
         return _C.open_data(data, graph, limit)
     if isinstance(data, Mapping):
         data = [data]  # one batch
+    are_kept = isinstance(data, (list, tuple, torch.Tensor))
     batches, items = [], 0
-    for batch in data:
+    for batch in _iterator_of(data):
         inputs, labels, targets = _batch_of(batch, graph.inputs)
         rows = next(iter(inputs.values())).size(0)
         if limit and items + rows > limit:
             left = limit - items
             inputs, targets = ({name: t[:left] for name, t in part.items()} for part in (inputs, targets))
             labels, rows = labels[:left], left
-        batches.append((inputs, labels, targets))
+        found = (inputs, labels, targets)
+        batches.append(found if are_kept else _copied(found))
         items += rows
         if limit and items >= limit:
             break
@@ -49,16 +54,16 @@ class Streamed:
             self._batches = iter(data)
             try:
                 self.dataset = _C.stream(size, self._next)
-            except _C.Error:
-                self._raise_own()
+            except BaseException:
+                self._close()
                 raise
 
-    def _next(self) -> Optional[tuple[dict[str, torch.Tensor], list[int], dict[str, torch.Tensor]]]:
-        self._raise_own()  # the first one counts
+    def _next(self) -> Optional[_Batch]:
+        if self._error is not None:
+            raise self._error  # the first one counts
         try:
-            return _batch_of(next(self._batches), self._inputs)
-        except StopIteration:
-            return None
+            batch = next(self._batches, _END)
+            return None if batch is _END else _copied(_batch_of(batch, self._inputs))
         except BaseException as error:
             self._error = error
             raise
@@ -67,12 +72,18 @@ class Streamed:
         return self.dataset
 
     def __exit__(self, kind: object, raised: object, trace: object) -> None:
-        self._raise_own()
+        self._close()
 
-    def _raise_own(self) -> None:
-        """What reading the data raised, rather than that it could not be read."""
-        if self._error is not None:
-            raise self._error from None
+    def _close(self) -> None:
+        """Lets go of the data, whose workers end, for the data set holds this object. Raises what reading raised, rather than
+        that it could not be read."""
+        error, self._error = self._error, None
+        self.dataset = self._batches = None
+        try:
+            if error is not None:
+                raise error from None
+        finally:
+            del error
 
 
 def _items(data: Data) -> Optional[int]:
@@ -84,11 +95,24 @@ def _items(data: Data) -> Optional[int]:
     return len(data.sampler)  # type: ignore[arg-type]
 
 
+def _iterator_of(data: Data) -> Iterator[Any]:
+    try:
+        return iter(data)
+    except TypeError:
+        raise TypeError("the data must be an iterable of batches or of items, or a spec (docs/data.md), not "
+                        f"{type(data).__name__}") from None
+
+
+def _copied(batch: _Batch) -> _Batch:
+    inputs, labels, targets = batch
+    return {name: t.clone() for name, t in inputs.items()}, labels, {name: t.clone() for name, t in targets.items()}
+
+
 def _tensor(value: Any) -> torch.Tensor:
     return torch.as_tensor(value).detach().cpu()
 
 
-def _batch_of(batch: Any, inputs: _Inputs) -> tuple[dict[str, torch.Tensor], list[int], dict[str, torch.Tensor]]:
+def _batch_of(batch: Any, inputs: _Inputs) -> _Batch:
     """Inputs by name with their rows along the first axis, labels, other targets."""
     values, target = _split(batch, inputs)
     ranks = dict(inputs)
@@ -96,6 +120,11 @@ def _batch_of(batch: Any, inputs: _Inputs) -> tuple[dict[str, torch.Tensor], lis
     single = any(ranks.get(name, -1) == tensor.dim() + 1 for name, tensor in tensors.items())
     if single:
         tensors = {name: tensor.unsqueeze(0) for name, tensor in tensors.items()}
+    if not tensors:
+        raise ValueError(f"a batch of the data has no inputs; the model takes {', '.join(ranks)}")
+    for name, tensor in tensors.items():
+        if tensor.dim() == 0:
+            raise ValueError(f"'{name}' of the data is a single number, not a tensor with items along its first axis")
     labels, targets = _target_of(target, single)
     return tensors, labels, targets
 

@@ -1,6 +1,7 @@
 """How good a model is on data."""
 from __future__ import annotations
 
+import collections
 import json
 from dataclasses import dataclass
 from typing import Any, Callable, Optional, Sequence, Union
@@ -49,12 +50,36 @@ class Evaluation:
         return f"Evaluation({', '.join(f'{m.name}={m.value:.6g}' for m in self.metrics.values())}; {self.items} items)"
 
 
+def _unique(names: list[str]) -> list[str]:
+    """Two lambdas are "<lambda>" and "<lambda> 2"."""
+    seen: collections.Counter[str] = collections.Counter()
+    for at, name in enumerate(names):
+        seen[name] += 1
+        names[at] = name if seen[name] == 1 else f"{name} {seen[name]}"
+    return names
+
+
+def _checked(function: Callable[[Any, Any], Any], name: str) -> Callable[[Any, Any], float]:
+    def measure(output: Any, target: Any) -> float:
+        value = function(output, target)
+        if not isinstance(value, str):
+            try:
+                return float(value)
+            except (TypeError, ValueError, RuntimeError):
+                pass
+        raise TypeError(f"the metric '{name}' must return a number for each item, not {value!r}")
+    return measure
+
+
 def evaluate_graph(graph: _C.Graph, data: Data, metric: Union[None, Metric, list[Metric]], progress: Progress) -> Evaluation:
     """By the metrics of the data's kind, unless others are named."""
     wanted = [] if metric is None else list(metric) if isinstance(metric, (list, tuple)) else [metric]
-    functions = [one for one in wanted if callable(one)]
-    texts = [f"python:function={functions.index(one)}" if callable(one) else one for one in wanted]
-    names = [getattr(one, "__name__", type(one).__name__) if callable(one) else one for one in wanted]
+    names = _unique([getattr(one, "__name__", type(one).__name__) if callable(one) else one for one in wanted])
+    functions, texts = [], []
+    for one, name in zip(wanted, names):
+        texts.append(f"python:function={len(functions)}" if callable(one) else one)
+        if callable(one):
+            functions.append(_checked(one, name))
     with showing(progress) as show, Streamed(data, graph) as dataset:
         return Evaluation(json.loads(_C.evaluate(graph, dataset, texts, functions, show)), names)
 

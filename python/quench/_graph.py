@@ -1,6 +1,7 @@
 """Whatever a user has as a model -> a graph of the library."""
 from __future__ import annotations
 
+import collections
 import os
 import tempfile
 from typing import Any, Optional, Sequence
@@ -33,15 +34,24 @@ def _exported(module: torch.nn.Module, example_inputs: Optional[Sequence[torch.T
         raise TypeError("a torch.nn.Module needs example_inputs=(tensor, ...), a batch that it can be run on")
     if isinstance(example_inputs, torch.Tensor):
         example_inputs = (example_inputs,)
-    # torch.export takes a size of 1 for one that never changes.
-    examples = tuple(torch.cat([x, x]) if x.dim() > 0 and x.size(0) == 1 else x for x in example_inputs)
+    examples, batch = _with_batch(tuple(example_inputs))
     was_training = module.training
     module.eval()
     try:
-        shapes = tuple({0: torch.export.Dim.AUTO} if x.dim() > 0 else None for x in examples)
+        shapes = tuple({0: torch.export.Dim.AUTO} if x.dim() > 0 and x.size(0) == batch else None for x in examples)
         return torch.export.export(module, examples, dynamic_shapes=shapes)
     finally:
         module.train(was_training)
+
+
+def _with_batch(examples: tuple[torch.Tensor, ...]) -> tuple[tuple[torch.Tensor, ...], int]:
+    """The examples and their batch size: the most frequent first size but 1. torch.export takes 1 for a size that never changes,
+    so examples that all have it are doubled."""
+    sizes = [x.size(0) for x in examples if x.dim() > 0]
+    larger = [size for size in sizes if size != 1]
+    if larger or not sizes:
+        return examples, collections.Counter(larger).most_common(1)[0][0] if larger else 0
+    return tuple(torch.cat([x, x]) if x.dim() > 0 else x for x in examples), 2
 
 
 def _of_program(program: torch.export.ExportedProgram) -> _C.Graph:

@@ -56,9 +56,9 @@ class Verification:
 class QuantizedModel:
     """A network with its quantizers in place. Calling it computes the simulation; `module()` trains."""
 
-    def __init__(self, core: _C.Model, name: str = "model") -> None:
+    def __init__(self, core: _C.Model, name: str = "model", running: Optional[threading.Lock] = None) -> None:
         self._core, self.name = core, name
-        self._running = threading.Lock()  # what a run keeps for the next one is not for two threads
+        self._running = running or threading.Lock()  # one per core: what a run keeps for the next is not for two threads
 
     @property
     def stage(self) -> str:

@@ -25,9 +25,10 @@ class QuantizedModule(torch.nn.Module):
         self._core = _C.QatModule(core)
         for path, tensor in self._core.parameters:
             tensor.__class__ = torch.nn.Parameter  # the same tensor, which a copy of the usual kind would not be
-            _register(self, path, tensor, torch.nn.Module.register_parameter)
+            _place_of(self, path)._parameters[path.rpartition(".")[2]] = tensor
         for path, tensor in self._core.buffers:
-            _register(self, path, tensor, torch.nn.Module.register_buffer)
+            _place_of(self, path)._buffers[path.rpartition(".")[2]] = tensor
+        self.register_load_state_dict_post_hook(lambda module, _: module._follow_switches())
         self.eval()
 
     def forward(self, *inputs: torch.Tensor) -> Any:
@@ -67,21 +68,38 @@ class QuantizedModule(torch.nn.Module):
     def __deepcopy__(self, memo: dict[int, Any]) -> QuantizedModule:
         copied = QuantizedModule(self._core.model(), self.name)
         copied.load_state_dict(self.state_dict())
+        for own, other in zip((*self.parameters(), *self.buffers()), (*copied.parameters(), *copied.buffers())):
+            other.data = other.data.to(own.device)
+            other.requires_grad_(own.requires_grad)
         return copied.train(self.training)
+
+    def _follow_switches(self) -> None:
+        """Those of a state that was loaded. Each call notes all of them anew."""
+        state = self._buffers["switches"]
+        loaded = state.clone()  # type: ignore[union-attr]
+        observes, quantizes, norms_held = (bool(on) for on in loaded.tolist()[:3])
+        self.enable_observer() if observes else self.disable_observer()
+        self.enable_fake_quant() if quantizes else self.disable_fake_quant()
+        self.freeze_bn_stats() if norms_held else self.update_bn_stats()
+        state.copy_(loaded)  # type: ignore[union-attr]
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> QuantizedModule:
         # to(device) and its like: in place, since the library holds these tensors.
         with torch.no_grad():
-            for tensor in (*self.parameters(), *self.buffers()):
-                tensor.data = fn(tensor.data)
+            moved = [(tensor, fn(tensor.data)) for tensor in (*self.parameters(), *self.buffers())]
+            for tensor, data in moved:
+                if data.dtype != tensor.dtype:
+                    raise TypeError(f"a quantized module computes in {tensor.dtype}: it cannot become {data.dtype}")
+            for tensor, data in moved:
+                grad, tensor.data = tensor.grad, data
+                if grad is not None:
+                    tensor.grad = fn(grad)
         return self
 
 
-def _register(root: torch.nn.Module, path: str, tensor: torch.Tensor, register: Callable[..., None]) -> None:
-    """Under its dotted name: modules between the outermost and it are made as needed."""
-    *parts, last = path.split(".")
-    for part in parts:
-        if part not in root._modules:
-            root.add_module(part, torch.nn.Module())
-        root = root._modules[part]  # type: ignore[assignment]
-    register(root, last, tensor)
+def _place_of(root: torch.nn.Module, path: str) -> torch.nn.Module:
+    """The module that holds what has this dotted name; those on the way are made as needed. Straight into its dicts: a network
+    may call its parts "model" or "type", which are attributes of every module here."""
+    for part in path.split(".")[:-1]:
+        root = root._modules.setdefault(part, torch.nn.Module())  # type: ignore[assignment]
+    return root

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
+import warnings
 from typing import Any, Mapping, Optional, Sequence, Union
 
 import torch
@@ -13,6 +15,10 @@ from ._graph import graph_of
 from ._model import Path, QuantizedModel
 from ._plan import Plan
 from ._progress import Progress, showing
+from ._report import Report
+
+
+_HISTOGRAM_ITEMS = 32  # that the library looks at
 
 
 class Result(QuantizedModel):
@@ -25,7 +31,7 @@ class Result(QuantizedModel):
     @property
     def model(self) -> QuantizedModel:
         """The model alone."""
-        return QuantizedModel(self._core, self.name)
+        return QuantizedModel(self._core, self.name, self._running)
 
     @property
     def record(self) -> dict[str, Any]:
@@ -37,12 +43,18 @@ class Result(QuantizedModel):
         """As it fits the float model: to look at, or to edit and pass to `quantize` again."""
         return Plan.from_json(self._result.plan)
 
-    def report(self) -> str:
-        """For people: accuracy, damage by layer, what stayed float and why, sizes, time."""
-        return self._result.report
+    def report(self, path: Optional[Path] = None, *, data: Optional[Data] = None, progress: Progress = True) -> Report:
+        """For people: accuracy, damage by layer, what stayed float and why, sizes, time. Printed it is text, a notebook shows
+        it as a page, which is written to `path` if there is one. `data` adds histograms of activations on 32 items of it."""
+        items = None if data is None else dataset_of(data, self._core.graph, _HISTOGRAM_ITEMS)
+        with showing(progress if data is not None else False) as show:
+            report = Report(self._result.report, _C.html_report(self._result, self.name, items, show))
+        if path is not None:
+            pathlib.Path(path).write_text(report.html, encoding="utf-8")
+        return report
 
     def summary(self) -> str:
-        """The first part of the report."""
+        """The first part of the report; warnings come first."""
         return self._result.summary
 
     def save(self, path: Path) -> None:
@@ -63,8 +75,9 @@ def _job(config: Union[None, Path, Mapping[str, Any]], settings: dict[str, Any])
 def quantize(model: Any, data: Optional[Data] = None, platform: Optional[str] = None, *,
              example_inputs: Optional[Sequence[torch.Tensor]] = None, plan: Optional[Plan] = None,
              eval_data: Optional[Data] = None, train_data: Optional[Data] = None, val_data: Optional[Data] = None,
-             config: Union[None, Path, Mapping[str, Any]] = None, progress: Progress = True, **settings: Any) -> Result:
-    """Quantizes a float model for a platform.
+             config: Union[None, Path, Mapping[str, Any]] = None, profile: int = 8, progress: Progress = True,
+             **settings: Any) -> Result:
+    """Quantizes a float model for a platform. What makes the result useless is said by warnings.warn.
 
     model: a path (.onnx, .pt2, .pt, or "zoo:NAME"), an onnx.ModelProto, a torch.export.ExportedProgram, or a torch.nn.Module
         with example_inputs.
@@ -74,25 +87,30 @@ def quantize(model: Any, data: Optional[Data] = None, platform: Optional[str] = 
     plan: an edited plan, instead of the platform's own.
     eval_data: accuracy in float and quantized is measured on it.
     train_data, val_data: for a job that trains (train={...}).
-    config: a job file, or a dict of its keys; **settings are keys too, and win: defaults={"weight": {"bits": 4}},
+    config: a job file, or a dict of its keys; its `data` is taken where none is given here. **settings are keys too, and win: defaults={"weight": {"bits": 4}},
         method={"name": "adaround"}, equalize=True, seed=1 (docs/config.md).
+    profile: errors of single layers are measured on so many items of `data`; 0: they are not.
     progress: bars by tqdm where it is installed; or a function (what, done, total); or False.
     """
     if platform is not None or plan is not None:
         settings["platform"] = platform if platform is not None else plan.platform  # type: ignore[union-attr]
     job = _job(config, settings)
     graph, request = _request(model, job, example_inputs)
-    calib = data if data is not None else job.calib or None
-    if calib is None:
+    given = {"calib": data, "eval": eval_data, "train": train_data, "validation": val_data}
+    used = {**job.data, **{place: one for place, one in given.items() if one is not None}}
+    if "calib" not in used:
         raise _C.Error("no data to calibrate on: give data=, an iterable of batches or a spec (docs/data.md)")
+    request.profile_items = profile
     request.plan = plan.to_json() if plan is not None else ""
     kept = []  # the library does not own them
-    for place, given, limit in (("calib", calib, job.samples), ("eval", eval_data, 0), ("train", train_data, 0), ("validation", val_data, 0)):
-        if given is not None:
-            kept.append(dataset_of(given, graph, limit))
-            setattr(request, place, kept[-1])
+    for place, one in used.items():
+        kept.append(dataset_of(one, graph, job.samples if place == "calib" else 0))
+        setattr(request, place, kept[-1])
     with showing(progress) as show:
-        return Result(_C.quantize(graph, request, job, show), _short(request.name))
+        done = _C.quantize(graph, request, job, show)
+    for warning in done.warnings:
+        warnings.warn(warning, stacklevel=2)
+    return Result(done, _C.name_of_model(request.name) or "model")
 
 
 def make_plan(model: Any, platform: Optional[str] = None, *, example_inputs: Optional[Sequence[torch.Tensor]] = None,
@@ -110,8 +128,3 @@ def _request(model: Any, job: _C.Job, example_inputs: Optional[Sequence[torch.Te
     request = _C.Request()
     graph, request.name = graph_of(model if model is not None else job.model, example_inputs, job.input_shapes)
     return graph, request
-
-
-def _short(name: str) -> str:
-    """For files: "fashion_cnn" of "models/fashion_cnn.onnx"."""
-    return os.path.basename(name).split("?")[0].rsplit(".", 1)[0] or "model"

@@ -84,9 +84,13 @@ class Story:
 
 @functools.cache
 def package():
-    """The python that the Python package is installed for; "" if it cannot be."""
+    """The python that the Python package is installed for; "" if there is no environment to install it into."""
+    if subprocess.run([ROOT / "tools/python-venv"], capture_output=True).returncode:
+        return ""
     done = subprocess.run([ROOT / "tools/build-wheel", "--no-build", "--install", "--build", BUILD], capture_output=True, text=True)
-    return done.stdout.strip() if done.returncode == 0 else ""
+    if done.returncode:
+        raise Failure(f"the Python package cannot be installed:\n{done.stderr}")
+    return done.stdout.strip()
 
 
 def run_block(story, block, has):

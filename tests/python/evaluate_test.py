@@ -1,5 +1,5 @@
 """evaluate(), by metrics of the library and by functions."""
-import unittest, weakref
+import gc, unittest, unittest.mock, weakref
 
 import torch
 from torch.utils.data import DataLoader
@@ -85,6 +85,41 @@ class Evaluate(Case):
         for at in (0, 60):
             with self.assertRaisesRegex(LookupError, f"no item {at}"):
                 self.result.evaluate(DataLoader(Broken(at), batch_size=10), progress=False)
+
+    def test_nothing_is_left_of_a_loader(self):
+        class Images(torch.utils.data.Dataset):
+            def __len__(self):
+                return 40
+
+            def __getitem__(self, index):
+                return IMAGES[index], LABELS[index]
+
+        gc.disable()
+        self.addCleanup(gc.enable)
+        made, iterate = [], DataLoader.__iter__
+
+        def noted(loader):
+            made.append(weakref.ref(found := iterate(loader)))
+            return found
+
+        with unittest.mock.patch.object(DataLoader, "__iter__", noted):
+            self.result.evaluate(DataLoader(Images(), batch_size=8), progress=False)
+            with self.assertRaises(ValueError):
+                self.result.evaluate(DataLoader(Images(), batch_size=8, collate_fn=lambda rows: (1, 2, 3)), progress=False)
+        self.assertEqual(len(made), 2)
+        self.assertFalse([one for one in made if one() is not None])
+
+    def test_metrics_have_names_of_their_own(self):
+        found = self.result.evaluate(self.data, [lambda output, target: 1, lambda output, target: 2.5], progress=False)
+        self.assertEqual((found["<lambda>"], found["<lambda> 2"]), (1, 2.5))
+
+    def test_a_function_must_return_a_number(self):
+        def forgetful(output, target):
+            return value
+
+        for value, text in ((None, "None"), ("0.5", "'0.5'"), (torch.ones(2), r"tensor\(\[1., 1.\]\)")):
+            with self.assertRaisesRegex(TypeError, f"the metric 'forgetful' must return a number for each item, not {text}"):
+                self.result.evaluate(self.data, forgetful, progress=False)
 
     def test_a_float_model_is_measured_too(self):
         record = quench.quantize(MODEL, [IMAGES[:32]], platform="onnxruntime", eval_data=self.data, progress=False).record

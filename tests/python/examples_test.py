@@ -32,7 +32,7 @@ class Examples(Case):
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
             for code in cells(EXAMPLES / "quickstart.ipynb"):
                 exec(code, names)
-        for text in ("quantized   top-1 93.", "weight", "Evaluation(confidence=0.", "passed", "Evaluation(top1=0.9"):
+        for text in ("quantized   top-1 93.", "weight", "Damage by layer", "Evaluation(confidence=0.", "passed", "Evaluation(top1=0.9"):
             self.assertIn(text, said.getvalue())
 
 

@@ -51,6 +51,9 @@ class Model(Case):
         with self.assertRaisesRegex(quench.Error, "a converted model has no parameters to train"):
             integers.module()
 
+    def test_two_names_of_a_model_do_not_run_at_once(self):
+        self.assertIs(self.result.model._running, self.result._running)
+
     def test_inputs_are_checked(self):
         with self.assertRaisesRegex(quench.Error, "input"):
             self.result(IMAGES[:8], IMAGES[:8])

@@ -89,6 +89,58 @@ class Module(Case):
         train(copied, 2)
         self.assertFalse(torch.equal(copied.eval()(IMAGES[:8]), module.eval()(IMAGES[:8])))
 
+    def test_a_network_may_call_its_parts_what_it_likes(self):
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.model = torch.nn.Conv2d(1, 8, 3, stride=2)
+                self.name = torch.nn.Flatten()
+                self.parts = torch.nn.ModuleDict({"head": torch.nn.Linear(8 * 13 * 13, 10)})
+                self._core = torch.nn.Linear(10, 10)
+
+            def forward(self, x):
+                return self._core(self.parts["head"](self.name(self.model(x).relu())))
+
+        result = quench.quantize(Net(), [IMAGES[:32]], platform="onnxruntime", example_inputs=(IMAGES[:2],), progress=False)
+        module = result.module()
+        names = dict(module.named_parameters())
+        for name in ("model.weight", "parts.head.weight", "_core.bias"):
+            self.assertIn(name, names)
+        self.assertTrue(torch.equal(module(IMAGES[:8]), result(IMAGES[:8])))
+        train(module, 2)
+        self.assertTrue(torch.equal(module.eval().model()(IMAGES[:8]), module(IMAGES[:8])))
+        module.load_state_dict(result.module().state_dict())
+        self.assertTrue(torch.equal(module(IMAGES[:8]), result(IMAGES[:8])))
+
+    def test_switches_go_along(self):
+        module = self.result.module()
+        module.disable_fake_quant()
+        module.disable_observer()
+        module.freeze_bn_stats()
+        next(module.parameters()).requires_grad_(False)
+        loaded = self.result.module()
+        loaded.load_state_dict(module.state_dict())
+        copied = copy.deepcopy(module)
+        for other in (loaded, copied):
+            self.assertEqual(other.state_dict()["switches"].tolist(), module.state_dict()["switches"].tolist())
+            self.assertTrue(torch.equal(other(IMAGES[:8]), module(IMAGES[:8])))
+            self.assertFalse(torch.equal(other(IMAGES[:8]), self.result(IMAGES[:8])))
+        self.assertFalse(next(copied.parameters()).requires_grad)
+
+    def test_gradients_move_along(self):
+        module = self.result.module()
+        module(IMAGES[:4]).sum().backward()
+        before = module.get_parameter("fc.bias").grad.clone()
+        module._apply(lambda tensor: tensor * 2)
+        self.assertTrue(torch.equal(module.get_parameter("fc.bias").grad, before * 2))
+
+    def test_its_type_stays(self):
+        module = self.result.module()
+        for change in (module.double, module.half, lambda: module.to(torch.bfloat16)):
+            with self.assertRaisesRegex(TypeError, "a quantized module computes in torch.float32: it cannot become torch."):
+                change()
+        self.assertTrue(torch.equal(module.float()(IMAGES[:8]), self.result(IMAGES[:8])))
+
     def test_the_switches(self):
         module = self.result.module()
         quantized = module(IMAGES[:8])

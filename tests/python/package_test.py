@@ -1,5 +1,5 @@
 """The package as such: what it loads, which torch it takes, threads, Ctrl-C, the program."""
-import _thread, ast, pathlib, subprocess, sys, threading, time, unittest
+import _thread, ast, os, pathlib, subprocess, sys, threading, time, unittest
 
 import quench
 from demo import IMAGES, LABELS, MODEL, ROOT, Case
@@ -45,9 +45,28 @@ class Package(Case):
                 stem = library.name.removeprefix("lib").partition("-")[0].rstrip("0123456789").replace("crypto", "ssl")
                 self.assertTrue(list(about.glob(f"licenses/*{stem.removesuffix('-cpp')}*/copyright")), library.name)
 
+    def test_a_plugin_that_is_missing_is_said(self):
+        with self.assertRaisesRegex(quench.Error, "no_plugin.so"):
+            quench.load_plugin(self.folder / "no_plugin.so")
+
+    @unittest.skipUnless("QUENCH_PLUGIN" in os.environ, "needs the tests' plug-in (tests/plugin)")
+    def test_a_plugin_adds_what_it_has(self):
+        done = python("import os, quench, torch\nquench.load_plugin(os.environ['QUENCH_PLUGIN'])\n"
+                      f"print(quench.quantize({MODEL!r}, [torch.randn(8, 1, 28, 28)], platform='toy_chip', progress=False).plan.platform)")
+        self.assertEqual(done.stdout, "toy_chip\n", done.stderr)
+
     def test_the_program_comes_along(self):
         done = subprocess.run([pathlib.Path(sys.executable).with_name("quench"), "--version"], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stdout.strip()), (0, f"quench {quench.__version__}"))
+
+    def test_the_program_wants_the_same_torch(self):
+        (self.folder / "torch").mkdir()
+        (self.folder / "torch/__init__.py").write_text("raise SystemExit('it was imported')\n")
+        (self.folder / "torch/version.py").write_text("__version__ = '2.14.1+cpu'\n")
+        done = subprocess.run([pathlib.Path(sys.executable).with_name("quench"), "--version"], capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": str(self.folder)})
+        self.assertEqual((done.returncode, done.stderr), (1, "this quench was built for torch 2.15.0, but torch 2.14.1+cpu is "
+                                                             "installed: pip install torch==2.15.0\n"))
 
     def test_tqdm_is_not_needed(self):
         done = python(f"import sys; sys.modules['tqdm'] = sys.modules['tqdm.auto'] = None\nimport quench, torch\n"

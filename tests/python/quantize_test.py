@@ -38,6 +38,26 @@ class Models(Case):
         with self.assertRaisesRegex(TypeError, r"a torch.nn.Module needs example_inputs=\(tensor, ...\)"):
             quantized(small_net(), [IMAGES[:32]])
 
+    def test_only_the_batch_of_examples_may_change(self):
+        class Masked(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = torch.nn.Linear(6, 4)
+
+            def forward(self, x, mask):
+                return self.linear(x * mask)
+
+        x, mask = torch.randn(8, 5, 6), torch.ones(1, 5, 6)
+        from quench import _graph
+        graph, _ = _graph.graph_of(Masked(), (x, mask))
+        model = quench.quantize(Masked(), [(x[:1], mask)], platform="onnxruntime", example_inputs=(x, mask), progress=False)
+        self.assertEqual(model(x[:3], mask).shape, (3, 5, 4))
+        self.assertEqual(graph.inputs, [("x", 3), ("mask", 3)])
+
+    def test_a_model_of_the_zoo_has_its_name(self):
+        result = quantized("zoo:resnet20_cifar", [torch.randn(4, 3, 32, 32)])
+        self.assertEqual(result.name, "resnet20_cifar")
+
     def test_other_objects_are_refused(self):
         with self.assertRaisesRegex(TypeError, "the model must be a path, an onnx.ModelProto .* not int"):
             quantized(3, [IMAGES[:32]])
@@ -68,11 +88,24 @@ class Datas(Case):
         self.assertEqual(inputs["input"].data_ptr(), IMAGES.data_ptr())
         self.assertEqual(labels, LABELS[:4].tolist())
 
+    def test_an_iterator_may_fill_one_array_again(self):
+        def refilled():
+            array = numpy.empty((16, 1, 28, 28), numpy.float32)
+            for at in range(0, 64, 16):
+                array[:] = IMAGES[at:at + 16].numpy()
+                yield array
+
+        expected = quantized(MODEL, [IMAGES[:64]])
+        self.assertTrue(torch.equal(quantized(MODEL, refilled())(IMAGES[:8]), expected(IMAGES[:8])))
+
     def test_what_does_not_fit_is_said(self):
         cases = [(ValueError, r"the model has 1 inputs \(input\), but a batch of the data has 3 values", [(IMAGES, LABELS, 1)]),
                  (quench.Error, "the data gives no items", iter(())),
                  (quench.Error, "batch 1 of the data has 8 items, but 7 labels", [IMAGES[:4], (IMAGES[:8], LABELS[:7])]),
                  (quench.Error, "no data to calibrate on", None),
+                 (TypeError, "the data must be an iterable of batches or of items, or a spec .* not int", 3),
+                 (ValueError, "'input' of the data is a single number", [3.0]),
+                 (ValueError, "a batch of the data has no inputs; the model takes input", [{}]),
                  (quench.Error, "other", [{"input": IMAGES[:8], "other": IMAGES[:8]}])]
         for kind, text, data in cases:
             with self.subTest(text), self.assertRaisesRegex(kind, text):
@@ -105,6 +138,18 @@ class Jobs(Case):
         result = quench.quantize(MODEL, [IMAGES[:32]], config=job, seed=4, progress=False)
         self.assertEqual((result.record["seed"], result.plan.platform), (4, "tensorrt"))
 
+    def test_the_data_of_a_config_is_used(self):
+        numpy.savez(self.folder / "data.npz", input=IMAGES[:64].numpy(), label=LABELS[:64].numpy())
+        spec = f"npz:{self.folder}/data.npz?labels=label"
+        job = self.folder / "job.yaml"
+        job.write_text(f"version: 1\nplatform: onnxruntime\ndata: {{calib: '{spec}&limit=32', eval: '{spec}'}}\n")
+        record = quench.quantize(MODEL, config=job, progress=False).record
+        self.assertEqual((record["calibration"]["items"], record["quantized"]["items"]), (32, 64))
+        record = quench.quantize(MODEL, config=job, eval_data=[(IMAGES[:10], LABELS[:10])], progress=False).record
+        self.assertEqual(record["quantized"]["items"], 10)  # what is given wins
+        job.write_text(f"version: 1\nplatform: onnxruntime\ndata: {{train: '{spec}', val: '{spec}'}}\ntrain: {{epochs: 1, batch: 32}}\n")
+        self.assertEqual(quench.quantize(MODEL, [IMAGES[:32]], config=job, progress=False).stage, "trained")
+
     def test_a_job_may_train(self):
         data = [(IMAGES[:512], LABELS[:512])]
         told = []
@@ -125,7 +170,7 @@ class Jobs(Case):
     def test_a_report_says_what_the_record_does(self):
         result = quantized(MODEL, [IMAGES[:64]], eval_data=[(IMAGES[:200], LABELS[:200])])
         correct = result.record["quantized"]["correct"]
-        self.assertIn(f"{correct} of 200", result.report())
+        self.assertIn(f"{correct} of 200", str(result.report()))
         self.assertIn(f"{correct} of 200", repr(result))
 
 
