@@ -25,7 +25,10 @@ PythonBatch batch_of(const BatchTuple& tuple) { return {std::get<0>(tuple), std:
 
 // How many items it has, which all of its parts must have.
 std::int64_t rows_of(const PythonBatch& batch, std::size_t number) {
-  const std::int64_t rows = batch.inputs.begin()->second.size(0);
+  QUENCH_CHECK(!batch.inputs.empty(), "batch ", number, " of the data has no input of the model");
+  const at::Tensor& first = batch.inputs.begin()->second;
+  QUENCH_CHECK(first.dim() > 0, "batch ", number, " of the data is a single number, not a batch of items");
+  const std::int64_t rows = first.size(0);
   for (const Tensors* tensors : {&batch.inputs, &batch.targets})
     for (const auto& [name, tensor] : *tensors)
       QUENCH_CHECK(tensor.dim() > 0 && tensor.size(0) == rows, "batch ", number, " of the data has ", rows,
@@ -106,8 +109,10 @@ class Stream : public Dataset {
     QUENCH_CHECK(tuple, "the data promised ", size_, " items, but ended after ", begin_);
     batch_ = batch_of(*tuple);
     rows_ = rows_of(batch_, number_++);
-    is_labelled_ = is_labelled_ && !batch_.labels.empty();
-    has_targets_ = has_targets_ && !batch_.targets.empty();
+    QUENCH_CHECK(begin_ + rows_ <= size_, "the data promised ", size_, " items, but gives more");
+    if (number_ == 1) is_labelled_ = !batch_.labels.empty(), has_targets_ = !batch_.targets.empty();
+    QUENCH_CHECK(is_labelled_ == !batch_.labels.empty() && has_targets_ == !batch_.targets.empty(), "batch ",
+                 number_ - 1, " of the data has other targets than the first one, or none");
   }
 
   std::int64_t size_;

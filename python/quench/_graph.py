@@ -35,13 +35,14 @@ def _exported(module: torch.nn.Module, example_inputs: Optional[Sequence[torch.T
     if isinstance(example_inputs, torch.Tensor):
         example_inputs = (example_inputs,)
     examples, batch = _with_batch(tuple(example_inputs))
-    was_training = module.training
+    modes = [(part, part.training) for part in module.modules()]  # parts may have been set apart: a frozen BatchNorm
     module.eval()
     try:
         shapes = tuple({0: torch.export.Dim.AUTO} if x.dim() > 0 and x.size(0) == batch else None for x in examples)
         return torch.export.export(module, examples, dynamic_shapes=shapes)
     finally:
-        module.train(was_training)
+        for part, training in modes:
+            part.training = training
 
 
 def _with_batch(examples: tuple[torch.Tensor, ...]) -> tuple[tuple[torch.Tensor, ...], int]:

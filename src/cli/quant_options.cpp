@@ -38,7 +38,7 @@ void take_back_model(QuantArguments& arguments, std::string& model) {
 JobConfig job_of(const QuantArguments& arguments) {
   std::vector<std::string> settings = arguments.set;
   settings.insert(settings.end(), arguments.cfg_options.begin(), arguments.cfg_options.end());
-  JobConfig job = arguments.config.empty() ? config_from_text("version: 1", settings, "of the command line")
+  JobConfig job = arguments.config.empty() ? config_from_text("version: 1", settings, "the command line")
                                            : read_config(arguments.config, settings);
   if (!arguments.platform.empty()) job.quant.platform = arguments.platform;
   if (arguments.parity) job.quant.parity = true;

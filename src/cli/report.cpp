@@ -56,6 +56,8 @@ void report(const Arguments& arguments, const CommonOptions& common) {
         !own_files(folder).empty() || !fs::exists(folder) || (!arguments.output.empty() && arguments.data.empty()), "'",
         folder, "' has no list of its files (", kFileList,
         "), so nothing is written into it: give -o FILE.html, and no --data");
+  QUENCH_CHECK(arguments.output.empty() || arguments.output.ends_with(".html"), "the page '", arguments.output,
+               "' must end in .html");
   check_device(arguments.device);
   const std::vector<ReportRun> runs = runs_of(arguments);
   if (!arguments.data.empty())

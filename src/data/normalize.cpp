@@ -43,7 +43,8 @@ Constants constants_of(const DatasetSpec& spec) {
 double channel_of(const std::vector<double>& numbers, std::int64_t channel, std::int64_t channels, const char* what) {
   const auto count = static_cast<std::int64_t>(numbers.size());
   QUENCH_CHECK(count == channels || count == 1, "the normalization has ", count, " values of ", what,
-               ", but the images have ", channels, channels == 1 ? " channel" : " channels");
+               ", but images are read with ", channels, channels == 1 ? " channel" : " channels",
+               ", as the model takes them");
   return count == 1 ? numbers[0] : numbers[static_cast<std::size_t>(channel)];
 }
 

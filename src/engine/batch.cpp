@@ -98,6 +98,9 @@ static bool is_per_item_for(const Graph& graph, const Dim& batch) {
     inputs.push_back(std::move(dims));
   }
   if (inputs.empty()) return false;
+  // A constant is one of the whole batch.
+  for (const Value* output : graph.outputs())
+    if (output->is_constant()) return false;
   const Graph any_batch = with_input_dims(graph, inputs);
   return std::all_of(any_batch.nodes().begin(), any_batch.nodes().end(), [&](const auto& node) {
     return is_item_node(*node) && keeps_batch(*node, batch) && !has_fixed_items(*node);

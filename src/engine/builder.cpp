@@ -129,17 +129,20 @@ void Builder::add_steps(const Node& node) {
 int Builder::input(const Value& value) {
   if (value.is_constant()) {
     if (!fits_slot(value)) return -1;
-    Place& place = places_[&value];
-    if (place.value < 0) {
-      place.value = program_.values++;
-      add_step(std::make_unique<ConstantStep>(RtValue(value.tensor(), value.dtype()), place.value), *current_,
-               "constant", {}, {});
-    }
+    add_constant(value);
   }
   const auto at = places_.find(&value);
   if (at == places_.end()) return -1;
   if (at->second.slot < 0 && fits_slot(value)) at->second.slot = import_value(value, at->second.value);
   return at->second.slot;
+}
+
+void Builder::add_constant(const Value& value) {
+  Place& place = places_[&value];
+  if (place.value >= 0) return;
+  place.value = program_.values++;
+  add_step(std::make_unique<ConstantStep>(RtValue(value.tensor(), value.dtype()), place.value),
+           {value.name(), "constant", "constant"}, {}, {});
 }
 
 int Builder::import_value(const Value& value, int from) {
@@ -234,7 +237,7 @@ void Builder::add_island(const Node& node) {
 void Builder::add_outputs() {
   if (watching_) return;  // outputs are there to be watched
   for (const Value* output : graph_.outputs()) {
-    if (output->is_constant()) input(*output);
+    if (output->is_constant()) add_constant(*output);
     Place place = places_.at(output);
     if (place.value < 0) {
       if (is_blocked(layout(place.slot))) place.slot = plain(place.slot);

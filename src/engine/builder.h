@@ -69,6 +69,7 @@ class Builder {
   void show_new_values();
   void add_island(const Node& node);
   void add_outputs();
+  void add_constant(const Value& value);
   int import_value(const Value& value, int from);
   void add_watch(const Value& value, const Watch& watch);
 

@@ -65,7 +65,10 @@ std::string chosen_part(const QuantizeRecord& record) {
 }
 
 std::string accuracy_part(const QuantizeRecord& record) {
-  if (!record.float_eval || !record.quantized_eval) return "not measured: no data to evaluate on was given\n";
+  if (!record.float_eval || !record.quantized_eval)
+    return record.trained && record.trained->start
+               ? "not compared with float: validation is above, but no data to evaluate on was given\n"
+               : "not measured: no data to evaluate on was given\n";
   const EvalResult &before = *record.float_eval, &after = *record.quantized_eval;
   std::string text;
   if (before.chosen) {

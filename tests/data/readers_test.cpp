@@ -48,7 +48,7 @@ TEST(Normalize, AsksForTheNormAndNamesTheUsualOnes) {
   EXPECT_CONTAINS(opened(spec + "?norm=imagnet"), "unknown norm 'imagnet'; did you mean 'imagenet'?");
   EXPECT_CONTAINS(opened(spec + "?norm=mnist&mean=1"), "mutually exclusive");
   EXPECT_CONTAINS(opened(spec + "?mean=1"), "std= is missing");
-  EXPECT_CONTAINS(opened(spec + "?mean=1,2&std=1,1"), "has 2 values of mean, but the images have 3 channels");
+  EXPECT_CONTAINS(opened(spec + "?mean=1,2&std=1,1"), "has 2 values of mean, but images are read with 3 channels");
   EXPECT_CONTAINS(opened(spec + "?mean=0&std=0"), "std=0 is not above 0");
   const auto data = open_dataset(spec + "?mean=0.5,0.5,0&std=0.5");
   EXPECT_EQ(data->get(0).inputs.tensor()[2][0][0].item<float>(), torchvision(1, 0, 0.5));

@@ -134,6 +134,18 @@ TEST(Engine, ComputesWhatTheExecutorDoes) {
   }
 }
 
+TEST(Engine, GivesConstantsAsTheyAre) {
+  Net net;
+  net.graph.add_output(net.add("Relu", {net.x}));
+  net.graph.add_output(net.integers({3, 1, 2}));
+  net.finish(net.weight({4}));
+  const at::Tensor x = at::randn({4, 8, 9, 10});
+  const std::vector<RtValue> found = Engine(net.graph).run({x});
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_TRUE(found[1].tensor().equal(at::tensor({3, 1, 2}, at::kLong)));
+  EXPECT_TRUE(found[2].tensor().equal(net.graph.outputs()[2]->tensor()));
+}
+
 TEST(Engine, LeavesWhatItHasNoKernelForToTheExecutor) {
   at::manual_seed(2);
   Net net;

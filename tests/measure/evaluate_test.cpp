@@ -76,6 +76,17 @@ TEST(Evaluate, CountsTop1AndTop5) {
   EXPECT_EQ(result.predictions[2], (Prediction{2, "2", 3, 2, 3, 7.0, 2.0}));
 }
 
+// A ReLU would make zeros of them.
+TEST(Evaluate, RefusesNaNInTheData) {
+  at::Tensor rows = seven_rows();
+  rows[4][2] = NAN;
+  EvalOptions options;
+  options.optimize = true;
+  options.batch = 3;
+  EXPECT_EQ(message_of(identity(Dim::symbol("N"), 6), Rows(rows, {0, 1, 3, 1, 3, 5, 0}), options),
+            "item '4' has NaN in its input 'x'");
+}
+
 TEST(Evaluate, GivesTheSameAtAnyBatchSize) {
   const Rows data(seven_rows(), {0, 1, 3, 1, 3, 5, 0});
   const EvalResult whole = evaluate(identity(Dim::symbol("N"), 6), data);

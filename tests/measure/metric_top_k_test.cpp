@@ -40,6 +40,8 @@ TEST(TopK, SaysWhatDoesNotFit) {
                "the model's output has 1 class; at least 2 were expected");
   EXPECT_ERROR(value_of("top1", {item_with_output(at::scalar_tensor(1.0), 0)}),
                "the model's output has one number for each item; logits of [batch, classes] were expected");
+  EXPECT_ERROR(value_of("top1", {item_with_output(at::ones({4, 3, 3}), 0)}),
+               "the model's output has the shape [4, 3, 3] for each item; one score per class was expected");
   EXPECT_ERROR(value_of("top1", {item_with_output(at::tensor({1.0F, NAN}), 0)}), "the model gives NaN for item 'item'");
 }
 

@@ -87,6 +87,8 @@ std::string name_of(const char* what, const Json& json, std::size_t place) {
 }
 
 Json read_json(const std::string& path) {
+  QUENCH_CHECK(!std::filesystem::is_directory(path), "'", path,
+               "' is a folder; the JSON file of annotations was expected");
   std::ifstream file(path);
   QUENCH_CHECK(file.is_open(), "cannot read '", path, "'");
   try {

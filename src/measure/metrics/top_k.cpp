@@ -40,6 +40,8 @@ ItemStatistic TopK::measure(const MetricItem& item) const {
   const at::Tensor& output = item.outputs.at(output_).tensor();
   QUENCH_CHECK(output.dim() >= 1, "the model's output has one number for each item; logits of [batch, classes] were ",
                "expected");
+  QUENCH_CHECK(output.numel() == *std::max_element(output.sizes().begin(), output.sizes().end()),
+               "the model's output has the shape ", output.sizes(), " for each item; one score per class was expected");
   const at::Tensor logits = output.to(at::kFloat).reshape({1, -1});
   const std::int64_t classes = logits.size(1);
   QUENCH_CHECK(classes >= 2, "the model's output has ", classes, " class; at least 2 were expected");
