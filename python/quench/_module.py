@@ -74,14 +74,11 @@ class QuantizedModule(torch.nn.Module):
         return copied.train(self.training)
 
     def _follow_switches(self) -> None:
-        """Those of a state that was loaded. Each call notes all of them anew."""
-        state = self._buffers["switches"]
-        loaded = state.clone()  # type: ignore[union-attr]
-        observes, quantizes, norms_held = (bool(on) for on in loaded.tolist()[:3])
+        """Those of a state that was loaded."""
+        observes, quantizes, norms_held, _ = self._buffers["switches"].tolist()  # type: ignore[union-attr]
         self.enable_observer() if observes else self.disable_observer()
         self.enable_fake_quant() if quantizes else self.disable_fake_quant()
         self.freeze_bn_stats() if norms_held else self.update_bn_stats()
-        state.copy_(loaded)  # type: ignore[union-attr]
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> QuantizedModule:
         # to(device) and its like: in place, since the library holds these tensors.

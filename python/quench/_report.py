@@ -17,6 +17,7 @@ class Report:
         return self.text
 
     def _repr_html_(self) -> str:
-        # A frame of its own: its styles and scripts do not touch the notebook's.
-        return (f'<iframe srcdoc="{html.escape(self.html)}" style="width: 100%; height: 640px; border: 0" '
+        # A frame of its own: its styles and scripts do not touch the notebook's. Its links lead within it, not to the notebook.
+        page = self.html.replace("<head>", '<head><base href="about:srcdoc">', 1)
+        return (f'<iframe srcdoc="{html.escape(page)}" style="width: 100%; height: 640px; border: 0" '
                 'title="report of quench"></iframe>')

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The runner of pages fails where a page is wrong: each case is a page and what must be said about it."""
-import pathlib, sys, tempfile, unittest
+import pathlib, sys, tempfile, unittest, unittest.mock
 
 import commands, compare, pages, python_session, run_pages, snippets
 
@@ -47,6 +47,23 @@ class Pages(unittest.TestCase):
 
 
 class Python(unittest.TestCase):
+    def test_only_a_missing_environment_is_no_failure(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tools = pathlib.Path(folder) / "tools"
+            tools.mkdir()
+
+            def outcome(venv, wheel):
+                for name, script in (("python-venv", venv), ("build-wheel", wheel)):
+                    (tools / name).write_text(f"#!/bin/sh\n{script}\n")
+                    (tools / name).chmod(0o755)
+                with unittest.mock.patch.object(run_pages, "ROOT", tools.parent):
+                    return run_pages.package.__wrapped__()
+
+            self.assertEqual(outcome("exit 1", "echo python"), "")
+            self.assertEqual(outcome("exit 0", "echo python"), "python")
+            with self.assertRaisesRegex(run_pages.Failure, "the Python package cannot be installed:\nno patchelf"):
+                outcome("exit 0", "echo no patchelf >&2; exit 1")
+
     def test_blocks_share_a_session(self):
         with tempfile.TemporaryDirectory() as folder:
             session = python_session.Session(sys.executable, pathlib.Path(folder), {})

@@ -36,7 +36,9 @@ class Report(Case):
     def test_a_notebook_shows_it_in_a_frame(self):
         report = self.result.report()
         frame = report._repr_html_()
-        self.assertEqual(html.unescape(re.match(r'<iframe srcdoc="([^"]*)"', frame)[1]), report.html)
+        shown = html.unescape(re.match(r'<iframe srcdoc="([^"]*)"', frame)[1])
+        self.assertEqual(shown.replace('<base href="about:srcdoc">', ""), report.html)
+        self.assertEqual(shown.index('<head><base href="about:srcdoc">'), report.html.index("<head>"))
         self.assertIn(f"{self.result.record['quantized']['correct']} of 200", str(report))
 
     def test_layers_are_profiled(self):
