@@ -16,16 +16,20 @@ class QuantizedModule(torch.nn.Module):
 
     Parameters are the network's, and what quantizers learn ("conv.weight_fake_quant.scale"). They are the very tensors that
     the library computes with, so any optimizer may change them in place. In training, quantizers that follow an observer
-    do so, and BatchNorm takes the statistics of the batch; in evaluation neither does.
+    do so, and BatchNorm takes the statistics of the batch; in evaluation neither does. quantize() folds every BatchNorm that it
+    can into the layer before, so that most networks have none here. Gradients are of first order: there is no gradient of a gradient.
     """
 
     def __init__(self, core: _C.Model, name: str = "model") -> None:
         super().__init__()
         self.name = name
         self._core = _C.QatModule(core)
+        self._held = []  # (name, the dict that has it, its key there, the tensor that the library computes with)
         for path, tensor in self._core.parameters:
             tensor.__class__ = torch.nn.Parameter  # the same tensor, which a copy of the usual kind would not be
-            _place_of(self, path)._parameters[path.rpartition(".")[2]] = tensor
+            place, key = _place_of(self, path)._parameters, path.rpartition(".")[2]
+            place[key] = tensor
+            self._held.append((path, place, key, tensor))
         for path, tensor in self._core.buffers:
             _place_of(self, path)._buffers[path.rpartition(".")[2]] = tensor
         self.register_load_state_dict_post_hook(lambda module, _: module._follow_switches())
@@ -33,6 +37,10 @@ class QuantizedModule(torch.nn.Module):
 
     def forward(self, *inputs: torch.Tensor) -> Any:
         """A tensor, or a tuple of them if the network has several outputs."""
+        for name, place, key, tensor in self._held:
+            if place.get(key) is not tensor:
+                raise RuntimeError(f"the parameter '{name}' was replaced by another tensor, which would have no effect: change it in "
+                                   "place (copy_(), load_state_dict() without assign=True)")
         outputs = self._core.forward(list(inputs), self.training)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
@@ -58,7 +66,7 @@ class QuantizedModule(torch.nn.Module):
         self._core.disable_fake_quant()
 
     def freeze_bn_stats(self) -> None:
-        """BatchNorm keeps its statistics; gamma and beta still learn."""
+        """A BatchNorm that was not folded keeps its statistics; gamma and beta still learn."""
         self._core.freeze_bn_stats()
 
     def update_bn_stats(self) -> None:

@@ -2,7 +2,7 @@
 import gc, unittest, unittest.mock, weakref
 
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, TensorDataset
 
 import quench
 from demo import IMAGES, LABELS, MODEL, Case
@@ -85,6 +85,20 @@ class Evaluate(Case):
         for at in (0, 60):
             with self.assertRaisesRegex(LookupError, f"no item {at}"):
                 self.result.evaluate(DataLoader(Broken(at), batch_size=10), progress=False)
+
+    def test_batches_of_a_loader_that_do_not_fit_are_errors(self):
+        data = TensorDataset(IMAGES[:8], LABELS[:8])
+        def read(collate):
+            return self.result.evaluate(DataLoader(data, 4, collate_fn=collate), progress=False)
+        seen = []
+        def labelled_first(batch):
+            seen.append(batch)
+            images, labels = torch.utils.data.default_collate(batch)
+            return (images, labels) if len(seen) == 1 else images
+        for collate, message in ((lambda batch: {}, "has no inputs"), (labelled_first, "other targets than the first"),
+                                 (lambda batch: torch.utils.data.default_collate(batch + batch), "promised 8 items, but gives more")):
+            with self.assertRaisesRegex((quench.Error, ValueError), message):
+                read(collate)
 
     def test_nothing_is_left_of_a_loader(self):
         class Images(torch.utils.data.Dataset):

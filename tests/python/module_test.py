@@ -45,6 +45,13 @@ class Module(Case):
         self.assertGreater((module(IMAGES[:4]) - before).max().item(), 1)
         self.assertTrue(torch.equal(self.result(IMAGES[:4]), before))  # the model that it came from is another
 
+    def test_a_parameter_that_is_replaced_is_an_error(self):
+        module = self.result.module()
+        module.load_state_dict({name: torch.zeros_like(one) if name == "fc.bias" else one.clone()
+                                for name, one in module.state_dict().items()}, assign=True)
+        with self.assertRaisesRegex(RuntimeError, "was replaced by another tensor.*change it in place"):
+            module(IMAGES[:4])
+
     def test_gradients_reach_parameters_and_inputs(self):
         module, x = self.result.module(), IMAGES[:4].clone().requires_grad_()
         module(x).square().sum().backward()

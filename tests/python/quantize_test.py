@@ -23,8 +23,10 @@ class Models(Case):
 
     def test_a_module_and_its_exported_program_are_the_same(self):
         net = small_net()
+        part = next(net.children()).eval()
         from_module = quantized(net, [IMAGES[:32]], example_inputs=(IMAGES[:1],))
         self.assertTrue(net.training)  # as it was
+        self.assertFalse(part.training)
         batch = torch.export.Dim("batch")
         program = torch.export.export(net.eval(), (IMAGES[:2],), dynamic_shapes=({0: batch},))
         from_program = quantized(program, [IMAGES[:32]])
