@@ -45,6 +45,8 @@ class Streamed:
     """`data` as a data set that holds one batch at a time, where it can be: for a single pass, in order."""
 
     def __init__(self, data: Data, graph: _C.Graph) -> None:
+        self.dataset: Optional[_C.Dataset] = None
+        self._batches: Optional[Iterator[Any]] = None
         self._error: Optional[BaseException] = None
         self._inputs = graph.inputs
         size = _items(data)
@@ -62,14 +64,14 @@ class Streamed:
         if self._error is not None:
             raise self._error  # the first one counts
         try:
-            batch = next(self._batches, _END)
+            batch = next(self._batches, _END)  # type: ignore[arg-type]
             return None if batch is _END else _copied(_batch_of(batch, self._inputs))
         except BaseException as error:
             self._error = error
             raise
 
     def __enter__(self) -> _C.Dataset:
-        return self.dataset
+        return self.dataset  # type: ignore[return-value]
 
     def __exit__(self, kind: object, raised: object, trace: object) -> None:
         self._close()
