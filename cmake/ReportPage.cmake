@@ -1,6 +1,6 @@
 # The HTML report's page: src/report/html/ as one string of the library. Scripts are joined in this order.
 set(page_dir ${PROJECT_SOURCE_DIR}/src/report/html)
-set(page_parts dom charts table state accuracy summary_tables summary layers layout graph_view graph tensors curves provenance page)
+set(page_parts dom charts table state accuracy advice summary_tables summary layers layout graph_view graph tensors curves provenance page)
 list(TRANSFORM page_parts PREPEND ${page_dir}/ OUTPUT_VARIABLE page_scripts)
 list(TRANSFORM page_scripts APPEND .js)
 set(page_source ${CMAKE_BINARY_DIR}/report_page.cpp)

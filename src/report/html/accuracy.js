@@ -17,6 +17,8 @@ function changeOf(run, name) {
     value: after.value - before.value,
     low: paired?.difference_low,
     high: paired?.difference_high,
+    p: paired?.p_value,
+    pairs: paired?.only_this_right === undefined ? undefined : paired,
     unit: after.unit,
     better: after.better,
   };

@@ -21,6 +21,14 @@ function ticksOf(low, high, count = 5) {
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-6; ++i) ticks.push(i * step);
   return ticks;
 }
+// Two at least: one tick says nothing of the scale.
+function axisTicks(low, high, count) {
+  for (; count < 20; ++count) {
+    const ticks = ticksOf(low, high, count);
+    if (ticks.length > 1) return ticks;
+  }
+  return ticksOf(low, high, count);
+}
 const linear = (low, high, from, to) => (value) => from + ((value - low) / (high - low || 1)) * (to - from);
 
 function frame(width, height) {
@@ -41,44 +49,60 @@ function yAxis(picture, ticks, place, left, right, text = short) {
     );
 }
 
-// Rows of {label, value, low, high, color, text, title}: a dot with its interval, on one axis.
+// Where an axis for these values ends: a little beyond them, but shares never leave 0 to 100 %.
+function axisOf(values, unit) {
+  const least = Math.min(...values),
+    most = Math.max(...values),
+    pad = 0.08 * (most - least || Math.abs(most) * 0.1 || 1);
+  const share = unit === "%" && least >= 0 && most <= 1;
+  return share ? [Math.max(0, least - pad), Math.min(1, most + pad)] : [least - pad, most + pad];
+}
+
+function intervalMark(row, place, y) {
+  return [
+    row.low !== undefined &&
+      svg("line", {
+        x1: place(row.low),
+        x2: place(row.high),
+        y1: y,
+        y2: y,
+        stroke: row.color,
+        "stroke-width": 5,
+        "stroke-linecap": "round",
+        opacity: 0.35,
+      }),
+    svg("circle", { cx: place(row.value), cy: y, r: 5.5, fill: row.color }),
+  ];
+}
+
+// Rows of {label, value, low, high, color, text}: a dot with its interval, on one axis. Where there is little room, the words
+// stand above.
 function intervals(rows, unit) {
-  const ends = rows.flatMap((row) => [row.value, row.low ?? row.value, row.high ?? row.value]);
-  const spread = Math.max(...ends) - Math.min(...ends) || Math.abs(ends[0]) * 0.1 || 1;
-  const low = Math.min(...ends) - spread * 0.08,
-    high = Math.max(...ends) + spread * 0.08;
+  const [low, high] = axisOf(
+    rows.flatMap((row) => [row.value, row.low ?? row.value, row.high ?? row.value]),
+    unit,
+  );
+  const longest = (key) => Math.max(...rows.map((row) => row[key].length));
   return chart(
     (width) => {
       const narrow = width < 460,
-        step = 27,
-        longest = (key) => Math.max(...rows.map((row) => row[key].length));
-      const left = Math.min(narrow ? 96 : 200, longest("label") * 7 + 14),
-        right = width - (narrow ? 74 : longest("text") * 6.6 + 14);
-      const height = rows.length * step + 34,
-        picture = frame(width, height);
-      const place = linear(low, high, left, right);
-      const ticks = ticksOf(low, high, Math.max(2, Math.round((right - left) / 75)));
-      xAxis(picture, ticks, place, rows.length * step + 6, 4, (tick) =>
+        step = narrow ? 42 : 27,
+        base = rows.length * step + 6;
+      const left = narrow ? 18 : Math.min(200, longest("label") * 7 + 14),
+        right = width - (narrow ? 18 : longest("text") * 6.6 + 14);
+      const picture = frame(width, base + 28),
+        place = linear(low, high, left, right);
+      xAxis(picture, axisTicks(low, high, Math.max(2, Math.round((right - left) / 75))), place, base, 4, (tick) =>
         unit === "%" ? `${Number((100 * tick).toPrecision(4))} %` : short(tick),
       );
       rows.forEach((row, i) => {
-        const y = 18 + i * step;
-        picture.append(
-          svg("text", { x: 0, y: y + 4 }, shortened(row.label, narrow ? 15 : 30)),
-          row.low !== undefined &&
-            svg("line", {
-              x1: place(row.low),
-              x2: place(row.high),
-              y1: y,
-              y2: y,
-              stroke: row.color,
-              "stroke-width": 5,
-              "stroke-linecap": "round",
-              opacity: 0.35,
-            }),
-          svg("circle", { cx: place(row.value), cy: y, r: 5.5, fill: row.color }),
-          svg("text", { x: width, y: y + 4, "text-anchor": "end" }, narrow ? measured(row.value, unit) : row.text),
-        );
+        const y = 18 + i * step,
+          room = narrow ? Math.max(8, Math.floor((width - row.text.length * 6.6) / 7) - 1) : 30;
+        put(picture, {}, [
+          svg("text", { class: "on-rules", x: 0, y: y + 4 }, shortened(row.label, room)),
+          svg("text", { class: "on-rules", x: width, y: y + 4, "text-anchor": "end" }, row.text),
+          intervalMark(row, place, narrow ? y + 18 : y),
+        ]);
       });
       return picture;
     },
@@ -137,6 +161,30 @@ const legend = (entries, box = false) =>
     ),
   );
 
+// Where the codes end. Labels come after all lines and on ground of their own; they stand inwards, the second one lower if
+// they would meet.
+function clipMarks(picture, ends, x, base, width) {
+  for (const value of ends)
+    picture.append(
+      svg("line", {
+        class: "clip",
+        x1: x(value),
+        x2: x(value),
+        y1: 4,
+        y2: base,
+        stroke: "var(--accent)",
+        "stroke-width": 1.5,
+        "stroke-dasharray": "4 3",
+      }),
+    );
+  const close = ends.length > 1 && x(ends[1]) - x(ends[0]) < 120;
+  ends.forEach((value, i) => {
+    const rightwards = x(value) < width / 2 && !(close && i > 0 && x(value) > 70);
+    const place = { x: x(value) + (rightwards ? 6 : -6), "text-anchor": rightwards ? "start" : "end" };
+    picture.append(svg("text", { ...place, y: close && i > 0 ? 30 : 14, class: "tick on-rules" }, short(value)));
+  });
+}
+
 // Counts of values, the range that the codes cover, and what lies beyond it.
 function histogram(tensor, logarithmic) {
   const height = 230,
@@ -180,28 +228,13 @@ function histogram(tensor, logarithmic) {
           picture.append(svg("rect", { x: from, y: base - tall, width: wide, height: tall - red, fill: "var(--q8)" }));
         if (red) picture.append(svg("rect", { x: from, y: base - red, width: wide, height: red, fill: "var(--lost)" }));
       });
-      for (const [value, anchor] of [
-        [clipLow, "start"],
-        [clipHigh, "end"],
-      ]) {
-        if (value < low || value > high) continue;
-        picture.append(
-          svg("line", {
-            x1: x(value),
-            x2: x(value),
-            y1: 4,
-            y2: base,
-            stroke: "var(--accent)",
-            "stroke-width": 1.5,
-            "stroke-dasharray": "4 3",
-          }),
-          svg(
-            "text",
-            { x: x(value) + (anchor === "start" ? 4 : -4), y: 14, "text-anchor": anchor, class: "tick" },
-            short(value),
-          ),
-        );
-      }
+      clipMarks(
+        picture,
+        [clipLow, clipHigh].filter((value) => value >= low && value <= high),
+        x,
+        base,
+        width,
+      );
       return picture;
     },
     `Histogram of ${tensor.value}: ${counted(tensor.elements, "value")} from ${short(tensor.min)} to ${short(tensor.max)}, ${whole(tensor.lost)} cut off`,

@@ -49,6 +49,9 @@ const shortened = (text, most) =>
     ? text
     : `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(text.length - Math.floor(most / 2))}`;
 
+// A long name breaks where its parts end, not inside a word.
+const breakable = (text) => text.split(/(?<=[_./-])/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
+
 // Beside the pointer, or below what has the focus; never beyond the window.
 const tip = {
   show(text, x, y) {

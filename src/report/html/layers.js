@@ -64,7 +64,7 @@ function layerColumns() {
       hint: spread,
     },
     { title: "loses most", value: losesMost, hint: partsOf, wide: true },
-    plain("cosine", (row) => row.standalone.cosine.value, 5),
+    plain("cosine", (row) => row.standalone.cosine.value, 5, true),
     plain("MSE", (row) => row.standalone.mse.value, 0, true),
     plain("max error", (row) => row.standalone.max_error, 0, true),
     {
@@ -113,9 +113,24 @@ function drawLayers() {
     el(
       "p",
       { class: "lead" },
-      `Signal to quantization noise of each layer's output${items ? `, measured on ${counted(items, "item")}` : ""}: alone, with only this layer quantized; so far, with everything up to it; loses most: by its weight, by what it reads (input) or by what it gives (output). Below 10 dB little is left of the signal. A row leads to its place in the graph.`,
+      `Signal to quantization noise of each layer's output${items ? `, measured on ${counted(items, "item")}` : ""}: alone, with only this layer quantized; so far, with everything up to it; loses most: by its weight, by what it reads (input) or by what it gives (output).`,
+    ),
+    el(
+      "p",
+      { class: "lead" },
+      "Errors add up on the way: so far falls towards the end even where all is well. The accuracy above is the judge; this table says where to look if it dropped. A row leads to its place in the graph and to the values that it gives.",
+      el("span", { class: "narrow-only" }, " A wider screen shows more columns."),
     ),
     table.node,
+    legend(
+      [
+        ["20 dB or more: noise below a tenth of the signal", "var(--good)"],
+        ["10 to 20 dB", "var(--warn)"],
+        ["below 10 dB: look here first", "var(--bad)"],
+        ["a longer bar is worse", "transparent"],
+      ],
+      true,
+    ),
   );
   state.on("node", (name) => table.mark(rows.find((row) => row.name === name)));
 }

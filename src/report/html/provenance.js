@@ -44,6 +44,12 @@ function stagesTable(stages) {
   );
 }
 
+// Runtimes in which a written file passed.
+function passedIn(run, file) {
+  const found = run.verified.filter((one) => one.passed && !one.outdated && one.path === file.path);
+  return found.length ? `passed in ${found.map((one) => one.runtime).join(", ")}` : "";
+}
+
 function drawProvenance() {
   const run = state.run,
     record = run.record;
@@ -107,12 +113,18 @@ function drawProvenance() {
         el(
           "table",
           {},
-          el("thead", {}, el("tr", {}, el("th", {}, "written"), el("th", { class: "num" }, "size"))),
+          el("thead", {}, el("tr", {}, el("th", {}, "written"), el("th", {}, ""), el("th", { class: "num" }, "size"))),
           el(
             "tbody",
             {},
             run.files.map((file) =>
-              el("tr", {}, el("td", { title: file.path }, file.path), el("td", { class: "num" }, bytes(file.bytes))),
+              el(
+                "tr",
+                {},
+                el("td", { title: file.path }, file.path),
+                el("td", { class: "good" }, passedIn(run, file)),
+                el("td", { class: "num" }, bytes(file.bytes)),
+              ),
             ),
           ),
         ),

@@ -18,6 +18,11 @@ function kindOf(entry) {
   return bits < 8 ? "low" : bits === 8 ? "q8" : "q16";
 }
 
+// Untrained, these round evenly between the ends that the observer found: their names would only puzzle.
+const plainQuantizers = new Set(["fixed", "lsq", "lsq_plus"]);
+const tellsQuantizer = (run, entry) =>
+  entry.fake_quant && (run.record.training || run.record.reconstruction || !plainQuantizers.has(entry.fake_quant));
+
 // What the plan decided about a value, in words.
 function decisionOf(run, value, quantized = true) {
   const entry = run.planned.get(value);
@@ -29,7 +34,7 @@ function decisionOf(run, value, quantized = true) {
       why: entry.rule,
       more: [
         entry.observer && `observer ${entry.observer}`,
-        entry.fake_quant && `quantizer ${entry.fake_quant}`,
+        tellsQuantizer(run, entry) && `quantizer ${entry.fake_quant}`,
         entry.shared_with && `takes the scale of ${entry.shared_with}`,
         entry.derived_from && `scale from ${entry.derived_from.join(" and ")}`,
         scale &&
@@ -69,6 +74,13 @@ const severity = (value) =>
 
 // Layers come by damage, worst first.
 const worstLayer = (run) => run.record.profile?.layers[0];
+
+// The values to show for a layer: those that it gives, or its weight where these were not recorded.
+function tensorOfLayer(run, layer) {
+  const node = run.graph.nodes.find((one) => one.name === layer?.name);
+  const gives = [layer?.output, layer?.output?.replace(/\.fq$/, ""), ...(node?.outputs ?? [])];
+  return [...gives, ...(node?.inputs ?? []).slice(1)].find((value) => run.tensorOf.has(value));
+}
 
 const state = {
   run: runs[0],

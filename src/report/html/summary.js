@@ -13,22 +13,26 @@ function accuracyCard(run) {
   if (!metric) {
     const agreement = run.record.agreement;
     if (!agreement) return card("Accuracy", "not measured", "no data to evaluate on was given");
-    const share = agreement.share ?? agreement.same / agreement.rows;
+    const share = agreedShare(agreement);
     return card(
       "Predictions as in float",
       percent(share),
       agreement.sqnr
         ? `SQNR of the output ${agreement.sqnr.toFixed(1)} dB on ${counted(agreement.items, "item")}`
-        : `on ${whole(agreement.items)} items`,
+        : `on ${counted(agreement.items, "item")}`,
+      share < fewAgree ? "warn" : undefined,
     );
   }
   const change = changeOf(run, metric.name);
-  const worse = change && (metric.better === "higher" ? change.high < 0 : change.low > 0);
+  const verdict = verdictOf(run, metric);
   return card(
     `${metricName(metric.name)}, quantized`,
     measured(metric.value, metric.unit),
-    change && `${changeText(change)} from float${change.low === undefined ? "" : `; ${changeInterval(change)}`}`,
-    worse ? "warn" : undefined,
+    change && [
+      verdict.text && el("div", { class: `verdict ${verdict.kind === "worse" ? "warn" : ""}` }, verdict.text),
+      [`${changeText(change)} from float`, changeInterval(change), pairsText(change.pairs)].filter(Boolean).join("; "),
+    ],
+    verdict.kind === "worse" ? "warn" : undefined,
   );
 }
 function sizeCard(run) {
@@ -65,7 +69,7 @@ function planCard(run) {
 }
 function verifiedCard(run) {
   const found = run.verified.filter((one) => !one.outdated);
-  if (!found.length) return card("Verified in a runtime", "not yet", "quench verify OUT/deploy --data SPEC --layers");
+  if (!found.length) return card("Verified in a runtime", "not yet", verifyCommand(run) ?? "no deployed file was written");
   const failed = found.filter((one) => !one.passed).length;
   return card(
     "Verified in a runtime",
@@ -96,7 +100,7 @@ function drawSummary() {
   document.title = `${runs.length > 1 ? runs.map((one) => one.name).join(", ") : model} · quench report`;
   fill(
     byId("summary"),
-    el("h1", {}, runs.length > 1 ? `${runs.length} runs` : model),
+    el("h1", {}, runs.length > 1 ? `${runs.length} runs` : breakable(model)),
     el(
       "p",
       { class: "lead" },
@@ -106,6 +110,7 @@ function drawSummary() {
     ),
     record.warnings.map((text) => el("p", { class: "note warning" }, text)),
     el("div", { class: "cards" }, accuracyCard(run), sizeCard(run), planCard(run), verifiedCard(run), speedCard(run)),
+    whatNow(run),
     runs.length > 1 && el("div", { style: "margin-bottom:12px" }, compareTable()),
     el(
       "div",

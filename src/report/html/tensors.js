@@ -45,7 +45,12 @@ function drawTensors() {
     : "Values of activations were not recorded: quench quantize --report does, and so does quench report --data SPEC. ";
   const charts = el("div", { class: "card" }),
     logarithmic = el("input", { type: "checkbox", checked: true, onchange: () => show(now) });
-  let now = [...run.tensors].sort((a, b) => b.lost / b.elements - a.lost / a.elements)[0];
+  const worst = worstLayer(run),
+    worstValue = tensorOfLayer(run, worst);
+  let now = run.tensorOf.get(worstValue) ?? [...run.tensors].sort((a, b) => b.lost / b.elements - a.lost / a.elements)[0];
+  const opened = worstValue
+    ? ` Shown first: ${now.role === "weight" ? "the weight" : "the output"} of ${worst.name}, the layer with the most damage.`
+    : " Shown first: the tensor of which the greatest share is cut off.";
   const table = new SortableTable({
     rows: run.tensors,
     sortBy: 2,
@@ -81,7 +86,7 @@ function drawTensors() {
   fill(
     section,
     head,
-    el("p", { class: "lead" }, `${lead}A value is cut off if its code would lie beyond the scheme's.`),
+    el("p", { class: "lead" }, `${lead}A value is cut off if its code would lie beyond the scheme's.${opened}`),
     el("div", { class: "split" }, table.node, charts),
   );
   show(now);
@@ -89,4 +94,5 @@ function drawTensors() {
     if (run.tensorOf.has(value)) show(run.tensorOf.get(value));
   };
 }
+state.on("node", (name) => drawTensors.show?.(tensorOfLayer(state.run, state.run.layers.get(name) ?? { name })));
 state.on("tensor", (value) => drawTensors.show?.(value));
