@@ -96,7 +96,7 @@ class Evaluate(Case):
             images, labels = torch.utils.data.default_collate(batch)
             return (images, labels) if len(seen) == 1 else images
         for collate, message in ((lambda batch: {}, "has no inputs"), (labelled_first, "other targets than the first"),
-                                 (lambda batch: torch.utils.data.default_collate(batch + batch), "promised 8 items, but gives more")):
+                                 (lambda batch: torch.utils.data.default_collate(batch * 3), "promised 8 items, but gives more")):
             with self.assertRaisesRegex((quench.Error, ValueError), message):
                 read(collate)
 
