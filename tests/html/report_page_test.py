@@ -7,18 +7,14 @@ Prints sizes and times. Exit code 77 if there is no browser.
 """
 import argparse, json, pathlib, re, sys, tempfile
 
-import browser, runs
+import browser, runs, sections
+from sections import expect
 
 SKIPPED = 77
 
 
 def data_in(page):
     return json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(), re.S)[1])
-
-
-def expect(held, what):
-    if not held:
-        raise SystemExit(f"FAILED: {what}")
 
 
 def timed(tab, script):
@@ -100,6 +96,7 @@ def check_graph(tab, run):
     expect(first["name"] in tab.run("document.querySelector('#details h3').textContent"), "the arrow keys walk to the first node")
     expect(any(rules.get(value, "\0") in tab.run("document.getElementById('details').textContent") for value in first["inputs"]),
            "and its reasons are shown")
+    expect("quantizer lsq" not in tab.run("document.getElementById('details').textContent"), "what would learn is not named where nothing did")
 
 
 def check_theme(tab):
@@ -136,7 +133,7 @@ def measure(page, name):
         nodes = len(data_in(page)["runs"][0]["graph"]["nodes"])
         print(f"{name}: {nodes} nodes, {page.stat().st_size / 1e6:.2f} MB; load {load:.0f} ms, sort {sort:.0f} ms, filter {find:.0f} ms, "
               f"a frame of moving the graph {median:.1f} ms (worst {worst:.1f})", flush=True)
-    return load, sort, find
+    return load, sort, find, median
 
 
 def check_page(page, name):
@@ -145,8 +142,13 @@ def check_page(page, name):
         tab.open(page)
         tab.settle()
         check_numbers(tab, run)
+        sections.check_verdict(tab, run)
+        sections.check_axes(tab)
+        sections.check_kept(tab, run)
         check_table(tab, run)
         check_graph(tab, run)
+        sections.check_histogram(tab, run)
+        sections.check_channels(tab, run)
         check_theme(tab)
         expect(tab.run("document.querySelectorAll('img, body script').length") == 2, f"{name}: no name became an element")
         expect(tab.requests == [f"file://{page}"], f"{name}: nothing but the page is asked for, not {tab.requests}")
@@ -154,10 +156,15 @@ def check_page(page, name):
     with browser.Browser(390, 844, phone=True) as tab:
         tab.open(page)
         tab.settle()
-        expect(tab.run("document.documentElement.scrollWidth") <= 390, f"{name}: no sideways scrolling on a phone")
+        sections.check_phone(tab)
         expect(not tab.errors, f"{name}: no complaints on a phone, not {tab.errors}")
-    load, sort, find = measure(page, name)
+    with browser.Browser() as tab:
+        tab.open(page)
+        tab.settle()
+        sections.check_printing(tab, run)
+    load, sort, find, frame = measure(page, name)
     expect(load < 20000 and sort < 5000 and find < 5000, f"{name}: load under 20 s, sort and filter under 5 s, even on a busy machine")
+    expect(frame < 250, f"{name}: half of the frames of moving the graph take less than 250 ms, even on a busy machine, not {frame:.0f}")
 
 
 def check_side_by_side(page):
@@ -172,6 +179,7 @@ def check_side_by_side(page):
         expect(both[1]["name"] in tab.run("document.querySelector('#summary .lead').textContent"), "the second run can be chosen")
         expect("adaround" in tab.run("document.getElementById('curves').textContent"), "the curves of reconstruction are there")
         expect(tab.run("document.querySelectorAll('#curves circle').length") > 4, "and drawn")
+        sections.check_verdict(tab, both[1])
         expect(not tab.errors, f"side by side: no complaints, not {tab.errors}")
 
 
@@ -190,6 +198,10 @@ def main():
     with tempfile.TemporaryDirectory(prefix="quench-page-") as name:
         folder = pathlib.Path(name)
         runs.demo(quench, folder / "demo")
+        with browser.Browser() as tab:
+            tab.open(folder / "demo/report.html")
+            sections.check_command(tab, "demo", f"{runs.DEMO}&offset=200")
+        runs.verify_and_measure(quench, folder / "demo")
         check_page(folder / "demo/report.html", "the demo")
         runs.demo_in_4_bits(quench, folder / "low")
         runs.call(quench, "report", folder / "demo", folder / "low", "-o", folder / "both.html")

@@ -18,6 +18,14 @@ def demo(quench, out, *more):
          "--eval", f"{DEMO}&offset=200", "-o", out, "--force", "--report", *more)
 
 
+def verify_and_measure(quench, out):
+    """The demo in ONNX Runtime and in integers; both go into its page."""
+    call("tools/test-venv")
+    call(quench, "--quiet", "verify", out / "deploy", "--data", f"{DEMO}&offset=200", "--layers")
+    call(quench, "--quiet", "bench", out / "fashion_cnn.quench.onnx", "--engine", "integer", "--batch", 32, "--seconds", 1)
+    call(quench, "report", out)
+
+
 def demo_in_4_bits(quench, out):
     """With rounding that is learned for a moment: it has curves."""
     call(quench, "--quiet", "quantize", "examples/demo/fashion_cnn.onnx", "--platform", "academic", "--bits", "w4a4", "--set",

@@ -11,10 +11,7 @@ import browser, runs
 def make_page(quench, folder):
     out = folder / "demo"
     runs.demo(quench, out)
-    runs.call("tools/test-venv")
-    runs.call(quench, "--quiet", "verify", out / "deploy", "--data", f"{runs.DEMO}&offset=200", "--layers")
-    runs.call(quench, "--quiet", "bench", out / "fashion_cnn.quench.onnx", "--engine", "integer", "--batch", 32, "--seconds", 1)
-    runs.call(quench, "report", out)
+    runs.verify_and_measure(quench, out)
     return out / "report.html"
 
 

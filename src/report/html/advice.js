@@ -101,7 +101,7 @@ function repairCard(run) {
   );
 }
 
-// Which file a target takes is not in the record: only one that passed in a runtime is named.
+// Which file a target takes is not in the record and not guessed: one that passed in a runtime is named as such.
 function shipCard(run) {
   const passed = run.verified.filter((one) => !one.outdated && one.passed),
     failed = run.verified.some((one) => !one.outdated && !one.passed),
@@ -111,8 +111,9 @@ function shipCard(run) {
   if (failed) return say("find out why the runtime differs", verify && command(verify.replace("--layers", "--layers --details")));
   if (passed.length)
     return say(
-      "ship the file that passed",
-      passed.map((one) => el("p", { class: "mono" }, `${one.path ?? one.file} (${one.runtime})`)),
+      known || run.record.agreement ? "ship it" : "measure accuracy (--eval SPEC), then ship it",
+      passed.map((one) => el("p", {}, el("code", {}, one.path ? `${run.name}/${one.path}` : one.file), ` passed in ${one.runtime}.`)),
+      el("p", { class: "under" }, "The line 'to ship' that quench quantize and quench deploy print names all that the target takes."),
     );
   const model = run.files.find((file) => file.path.endsWith(".quench.onnx"))?.path;
   if (!verify)
@@ -120,8 +121,9 @@ function shipCard(run) {
       ? say("write the target's files", command(`quench deploy ${quoted(`${run.name}/${model}`)} -o ${quoted(`${run.name}/deploy`)}`))
       : null;
   return say(
-    known ? "see that the runtime computes the same" : "see that the runtime computes the same; --eval SPEC measures accuracy",
+    "see that the runtime computes the same",
     command(verify),
+    !known && el("p", { class: "under" }, "Accuracy against float was not measured: quench quantize --eval SPEC does."),
   );
 }
 const whatNow = (run) => (needsWork(run) ? repairCard(run) : shipCard(run));
