@@ -43,18 +43,28 @@ function startRuns() {
   pick.addEventListener("change", () => state.showRun(runs[pick.value]));
 }
 
+// A record that somebody edited may lack anything: the section that trips over it says so, the others are drawn.
+function drawn(section, draw) {
+  try {
+    draw();
+  } catch (error) {
+    const why = `This part cannot be drawn: the run's files do not have what it needs (${error.message}).`;
+    fill(byId(section), el("p", { class: "lead" }, why));
+  }
+}
+
 startTheme();
 printInLight();
 startRuns();
-drawSummary();
-drawLayers();
-drawGraph();
-drawTensors();
-drawCurves();
-drawProvenance();
+drawn("summary", drawSummary);
+drawn("layers", drawLayers);
+drawn("graph", drawGraph);
+drawn("tensors", drawTensors);
+drawn("curves", drawCurves);
+drawn("provenance", drawProvenance);
 state.on("run", () => {
-  drawSummary();
-  drawGraph();
-  drawTensors();
-  drawProvenance();
+  drawn("summary", drawSummary);
+  drawn("graph", drawGraph);
+  drawn("tensors", drawTensors);
+  drawn("provenance", drawProvenance);
 });

@@ -13,6 +13,8 @@ function accuracyCard(run) {
   if (!metric) {
     const agreement = run.record.agreement;
     if (!agreement) return card("Accuracy", "not measured", "no data to evaluate on was given");
+    if (!agreement.rows && agreement.sqnr !== undefined)
+      return card("Output against float", `${agreement.sqnr?.toFixed(1) ?? "∞"} dB`, `SQNR on ${counted(agreement.items, "item")}`);
     const share = agreedShare(agreement);
     return card(
       "Predictions as in float",
