@@ -183,6 +183,16 @@ def check_side_by_side(page):
         expect(not tab.errors, f"side by side: no complaints, not {tab.errors}")
 
 
+def check_broken(page):
+    run = data_in(page)["runs"][0]
+    with browser.Browser() as tab:
+        tab.open(page)
+        tab.settle()
+        sections.check_verdict(tab, run)
+        expect("accuracy was lost" in sections.text_of(tab, "#summary .advice"), "a broken network is called so")
+        expect(not tab.errors, f"a broken network: no complaints, not {tab.errors}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", type=pathlib.Path, default=runs.ROOT / "build/release/quench")
@@ -203,6 +213,8 @@ def main():
             sections.check_command(tab, "demo", f"{runs.DEMO}&offset=200")
         runs.verify_and_measure(quench, folder / "demo")
         check_page(folder / "demo/report.html", "the demo")
+        runs.demo_in_2_bits(quench, folder / "broken")
+        check_broken(folder / "broken/report.html")
         runs.demo_in_4_bits(quench, folder / "low")
         runs.call(quench, "report", folder / "demo", folder / "low", "-o", folder / "both.html")
         check_side_by_side(folder / "both.html")

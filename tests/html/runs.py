@@ -33,6 +33,13 @@ def demo_in_4_bits(quench, out):
          "adaround", "--set", "method.max_count=100", "--calib", f"{DEMO}&limit=64", "--eval", f"{DEMO}&offset=200", "-o", out, "--force", "--report")
 
 
+def demo_in_2_bits(quench, out):
+    """Little is left of its accuracy."""
+    call(quench, "--quiet", "quantize", "examples/demo/fashion_cnn.onnx", "--platform", "academic", "--bits", "w2a3", "--set",
+         "defaults.weight={observer: mse, fake_quant: fixed}", "--set", "defaults.activation={observer: mse, fake_quant: fixed}", "--calib",
+         f"{DEMO}&limit=64", "--eval", f"{DEMO}&offset=200", "-o", out, "--force", "--report")
+
+
 def big(quench, folder):
     """1,000 nodes: FOLDER/big."""
     python = call("tools/test-venv").strip()

@@ -123,6 +123,8 @@ function shipCard(run) {
   return say(
     "see that the runtime computes the same",
     command(verify),
+    verify.includes("--runtime NAME") &&
+      el("p", { class: "under" }, "NAME: one of quench list runtimes that reads this target's files; for a platform of research there is none."),
     !known && el("p", { class: "under" }, "Accuracy against float was not measured: quench quantize --eval SPEC does."),
   );
 }

@@ -92,6 +92,7 @@ function intervals(rows, unit) {
         right = width - (narrow ? 18 : longest("text") * 6.6 + 14);
       const picture = frame(width, base + 28),
         place = linear(low, high, left, right);
+      put(picture, { "data-low": low, "data-high": high }, []);
       xAxis(picture, axisTicks(low, high, Math.max(2, Math.round((right - left) / 75))), place, base, 4, (tick) =>
         unit === "%" ? `${Number((100 * tick).toPrecision(4))} %` : short(tick),
       );
