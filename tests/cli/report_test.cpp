@@ -99,11 +99,13 @@ TEST(Report, CountsActivationsOfAFinishedRun) {
 TEST(Report, RefusesWhatItCannotTell) {
   const TemporaryFolder folder;
   expect_refused(quench_run({"report", folder.path("a"), folder.path("b")}), "give -o FILE.html");
-  expect_refused(quench_run({"report", folder.path("a"), folder.path("b"), "-o", folder.path("p.html"), "--bench", "x"}),
-                 "give them with one folder");
+  expect_refused(
+      quench_run({"report", folder.path("a"), folder.path("b"), "-o", folder.path("p.html"), "--bench", "x"}),
+      "give them with one folder");
   std::filesystem::create_directories(folder.path("copy"));
   expect_refused(quench_run({"report", folder.path("copy")}), "nothing is written into it: give -o FILE.html");
-  expect_refused(quench_run({"report", folder.path("copy"), "-o", folder.path("p.html")}), "there is no record.json in");
+  expect_refused(quench_run({"report", folder.path("copy"), "-o", folder.path("p.html")}),
+                 "there is no record.json in");
   expect_refused(quench_run({"report", folder.path("none")}), "is not a folder that 'quench quantize'");
 }
 

@@ -142,8 +142,8 @@ std::vector<TrueBox> true_boxes(const MetricItem& item) {
     one.box = {corner[0], corner[1], corner[2], corner[3]};
     one.category = labels.const_data_ptr<std::int64_t>()[i];
     if (one.category < 0) continue;  // pads an array
-    QUENCH_CHECK(one.box.right >= one.box.left && one.box.bottom >= one.box.top, "true box ", i, " of item '", item.name,
-                 "' is [", corner[0], ", ", corner[1], ", ", corner[2], ", ", corner[3],
+    QUENCH_CHECK(one.box.right >= one.box.left && one.box.bottom >= one.box.top, "true box ", i, " of item '",
+                 item.name, "' is [", corner[0], ", ", corner[1], ", ", corner[2], ", ", corner[3],
                  "]: left, top, right and bottom were expected, in that order");
     one.area = areas ? (*areas)[i].item<double>() : one.box.area();
     one.crowd = crowd && (*crowd)[i].item<double>() != 0;
