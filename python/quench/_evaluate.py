@@ -61,7 +61,7 @@ def _unique(names: list[str]) -> list[str]:
 
 def _checked(function: Callable[[Any, Any], Any], name: str) -> Callable[[Any, Any], float]:
     def measure(output: Any, target: Any) -> float:
-        value = function(output, target)
+        value = function(output.clone() if isinstance(output, torch.Tensor) else output, target)  # other metrics read it too
         if not isinstance(value, str):
             try:
                 return float(value)
@@ -81,7 +81,10 @@ def evaluate_graph(graph: _C.Graph, data: Data, metric: Union[None, Metric, list
         if callable(one):
             functions.append(_checked(one, name))
     with showing(progress) as show, Streamed(data, graph) as dataset:
-        return Evaluation(json.loads(_C.evaluate(graph, dataset, texts, functions, show)), names)
+        found = Evaluation(json.loads(_C.evaluate(graph, dataset, texts, functions, show)), names)
+    if not found.metrics:
+        raise _C.Error("nothing was measured, for the data has no targets: give (input, target), or a metric that needs none")
+    return found
 
 
 def evaluate(model: Any, data: Data, metric: Union[None, Metric, list[Metric]] = None, *,

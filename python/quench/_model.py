@@ -60,6 +60,10 @@ class QuantizedModel:
         self._core, self.name = core, name
         self._running = running or threading.Lock()  # one per core: what a run keeps for the next is not for two threads
 
+    def __repr__(self) -> str:
+        plan = self.plan
+        return f"<QuantizedModel '{self.name}' for {plan.platform}, {self.stage}, {len(plan)} quantizers>"
+
     @property
     def stage(self) -> str:
         """"calibrated", "reconstructed", "trained" or "converted"."""

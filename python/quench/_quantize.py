@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import warnings
 from typing import Any, Mapping, Optional, Sequence, Union
 
@@ -65,11 +66,32 @@ class Result(QuantizedModel):
         return self.summary()
 
 
+def _bits(text: Any) -> list[str]:
+    """"w4a8" as settings."""
+    found = re.fullmatch(r"w(\d+)a(\d+)", text) if isinstance(text, str) else None
+    if found is None:
+        raise ValueError(f"bits must look like 'w4a8' (bits of weights, bits of activations), not {text!r}")
+    return [f"defaults.weight.bits={found[1]}", f"defaults.activation.bits={found[2]}"]
+
+
+def _as_json(key: str, value: Any) -> str:
+    try:
+        return json.dumps(value)
+    except TypeError:
+        data = f"; did you mean {key}_data=?" if key in ("eval", "train", "val") else ""
+        raise TypeError(f"'{key}' is a key of a job, which takes numbers, texts, lists and dicts, not "
+                        f"{type(value).__name__}{data}") from None
+
+
 def _job(config: Union[None, Path, Mapping[str, Any]], settings: dict[str, Any]) -> _C.Job:
     """Settings win over the config."""
+    bits = _bits(settings.pop("bits")) if "bits" in settings else []
+    if isinstance(settings.get("method"), str):
+        settings["method"] = {"name": settings["method"]}
+    texts = {key: _as_json(key, value) for key, value in settings.items()}
     if config is None or isinstance(config, Mapping):
-        return _C.read_job("", json.dumps({"version": 1, **(config or {}), **settings}), [])
-    return _C.read_job(os.fspath(config), "", [f"{key}={json.dumps(value)}" for key, value in settings.items()])
+        return _C.read_job("", json.dumps({"version": 1, **(config or {}), **settings}), bits)
+    return _C.read_job(os.fspath(config), "", [f"{key}={text}" for key, text in texts.items()] + bits)
 
 
 def quantize(model: Any, data: Optional[Data] = None, platform: Optional[str] = None, *,
@@ -88,7 +110,8 @@ def quantize(model: Any, data: Optional[Data] = None, platform: Optional[str] = 
     eval_data: accuracy in float and quantized is measured on it.
     train_data, val_data: for a job that trains (train={...}).
     config: a job file, or a dict of its keys; its `data` is taken where none is given here. **settings are keys too, and win: defaults={"weight": {"bits": 4}},
-        method={"name": "adaround"}, equalize=True, seed=1 (docs/config.md).
+        method={"name": "adaround"} or its name alone, equalize=True, seed=1 (docs/config.md); bits="w4a8" is short for those of weights
+        and activations.
     profile: errors of single layers are measured on so many items of `data`; 0: they are not.
     progress: bars by tqdm where it is installed; or a function (what, done, total); or False.
     """

@@ -86,6 +86,16 @@ class Evaluate(Case):
             with self.assertRaisesRegex(LookupError, f"no item {at}"):
                 self.result.evaluate(DataLoader(Broken(at), batch_size=10), progress=False)
 
+    def test_a_function_cannot_change_what_others_measure(self):
+        data = [(IMAGES[:32], LABELS[:32])]
+        alone = self.result.evaluate(data, "top1", progress=False)
+        both = self.result.evaluate(data, [lambda output, _: output.fill_(0).sum(), "top1"], progress=False)
+        self.assertEqual(both["top1"], alone["top1"])
+
+    def test_data_without_targets_measures_nothing(self):
+        with self.assertRaisesRegex(quench.Error, "the data has no targets"):
+            self.result.evaluate([IMAGES[:8]], progress=False)
+
     def test_batches_of_a_loader_that_do_not_fit_are_errors(self):
         data = TensorDataset(IMAGES[:8], LABELS[:8])
         def read(collate):

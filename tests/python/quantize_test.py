@@ -14,6 +14,23 @@ def quantized(model, data, **more):
     return quench.quantize(model, data, platform="onnxruntime", progress=False, **more)
 
 
+class Settings(Case):
+    def test_bits_and_a_method_by_name(self):
+        low = quench.quantize(MODEL, [IMAGES[:16]], platform="academic", bits="w4a6", method="adaround", profile=0, progress=False,
+                              config={"method": {"name": "adaround", "max_count": 2}})
+        schemes = {entry.scheme.split()[0] for entry in low.plan if entry.role == "weight"}
+        self.assertIn("int4", {scheme.lstrip("u") for scheme in schemes})
+        self.assertEqual(low.stage, "reconstructed")
+        self.assertIn("reconstructed", repr(low.model))
+        for bits in ("4", 4):
+            with self.assertRaisesRegex(ValueError, "bits must look like 'w4a8'"):
+                quantized(MODEL, [IMAGES[:16]], bits=bits)
+
+    def test_data_under_a_wrong_name_is_an_error(self):
+        with self.assertRaisesRegex(TypeError, "not DataLoader; did you mean eval_data="):
+            quantized(MODEL, [IMAGES[:16]], eval=DataLoader(TensorDataset(IMAGES[:4], LABELS[:4])))
+
+
 class Models(Case):
     def test_a_path_a_proto_and_its_bytes_are_the_same(self):
         expected = quantized(MODEL, [IMAGES[:32]])(IMAGES[:8])
