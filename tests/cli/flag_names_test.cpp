@@ -28,7 +28,7 @@ TEST(FlagNames, StandInWhatQuantizeSays) {
   EXPECT_EQ(outcome.out.find("fallen apart"), std::string::npos) << outcome.out;
   EXPECT_SAYS(outcome.out, "to ship     nothing\n");
   EXPECT_SAYS(outcome.out, "run the plan (quench deploy --platform NAME)");
-  EXPECT_SAYS(read_text(folder.path("out/report.txt")), "balanced channels (the setting equalize=true)");
+  EXPECT_SAYS(read_text(folder.path("out/report.txt")), "balanced channels (--set equalize=true)");
 }
 
 }  // namespace
