@@ -22,16 +22,6 @@ struct Request {
   std::string stop_after;          // the last stage; "": all
 };
 
-class FirstItems : public DatasetView {
- public:
-  FirstItems(const Dataset& data, std::int64_t most) : DatasetView(data), most_(most) {}
-  std::int64_t size() const override { return std::min(most_, data().size()); }
-  std::vector<std::int64_t> labels() const override { return part_of_labels(data().labels(), 0, size()); }
-
- private:
-  std::int64_t most_;
-};
-
 JobConfig read_job(const std::string& file, const std::string& json, const std::vector<std::string>& overrides) {
   JobConfig job = file.empty() ? config_from_text(json, overrides, "the arguments") : read_config(file, overrides);
   refuse_unbuilt(job, JobStage::kQuantize);

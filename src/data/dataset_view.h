@@ -1,6 +1,7 @@
 // A data set over another one: as that is, but for what a class of its own overrides.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -37,6 +38,17 @@ class DatasetView : public Dataset {
  private:
   std::unique_ptr<Dataset> owned_;
   const Dataset* data_;
+};
+
+// At most so many, from the first on.
+class FirstItems : public DatasetView {
+ public:
+  FirstItems(const Dataset& data, std::int64_t most) : DatasetView(data), most_(most) {}
+  std::int64_t size() const override { return std::min(most_, data().size()); }
+  std::vector<std::int64_t> labels() const override { return part_of_labels(data().labels(), 0, size()); }
+
+ private:
+  std::int64_t most_;
 };
 
 }  // namespace quench

@@ -21,16 +21,6 @@ LoadOptions load_options(const FeedOptions& options, std::int64_t batch) {
   return load;
 }
 
-class FirstItems : public DatasetView {
- public:
-  FirstItems(const Dataset& data, std::int64_t most) : DatasetView(data), most_(most) {}
-  std::int64_t size() const override { return std::min(most_, data().size()); }
-  std::vector<std::int64_t> labels() const override { return part_of_labels(data().labels(), 0, size()); }
-
- private:
-  std::int64_t most_;
-};
-
 Batch first_items(const Batch& batch, std::int64_t count) {
   Batch part = batch;
   NamedValues inputs;

@@ -16,12 +16,12 @@ def quantized(model, data, **more):
 
 class Settings(Case):
     def test_bits_and_a_method_by_name(self):
-        low = quench.quantize(MODEL, [IMAGES[:16]], platform="academic", bits="w4a6", method="adaround", profile=0, progress=False,
-                              config={"method": {"name": "adaround", "max_count": 2}})
-        schemes = {entry.scheme.split()[0] for entry in low.plan if entry.role == "weight"}
+        plan = quench.make_plan(MODEL, "academic", bits="w4a6", method="adaround")
+        schemes = {entry.scheme.split()[0] for entry in plan if entry.role == "weight"}
         self.assertIn("int4", {scheme.lstrip("u") for scheme in schemes})
-        self.assertEqual(low.stage, "reconstructed")
-        self.assertIn("reconstructed", repr(low.model))
+        with self.assertRaisesRegex(quench.Error, "did you mean 'adaround'"):
+            quench.make_plan(MODEL, "academic", bits="w4a6", method="adaruond")
+        self.assertRegex(repr(quantized(MODEL, [IMAGES[:16]]).model), "<QuantizedModel 'fashion_cnn' for onnxruntime, calibrated, 38")
         for bits in ("4", 4):
             with self.assertRaisesRegex(ValueError, "bits must look like 'w4a8'"):
                 quantized(MODEL, [IMAGES[:16]], bits=bits)

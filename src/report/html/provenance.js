@@ -1,44 +1,24 @@
 // Where the result came from: versions, files with their hashes, the whole job, and what each stage took.
 function stagesTable(stages) {
   const longest = Math.max(...stages.map((stage) => stage.seconds));
-  return el(
-    "div",
-    { class: "scroll" },
-    el(
-      "table",
-      {},
+  return plainTable(
+    [["stage"], ["time", "num"], ["peak memory", "num"]],
+    stages.map((stage) =>
       el(
-        "thead",
+        "tr",
         {},
+        el("td", {}, stage.name),
         el(
-          "tr",
-          {},
-          el("th", {}, "stage"),
-          el("th", { class: "num" }, "time"),
-          el("th", { class: "num" }, "peak memory"),
-        ),
-      ),
-      el(
-        "tbody",
-        {},
-        stages.map((stage) =>
+          "td",
+          { class: "num" },
+          seconds(stage.seconds),
           el(
-            "tr",
-            {},
-            el("td", {}, stage.name),
-            el(
-              "td",
-              { class: "num" },
-              seconds(stage.seconds),
-              el(
-                "span",
-                { class: "meter" },
-                el("i", { style: `width:${((100 * stage.seconds) / longest).toFixed(0)}%;background:var(--q8)` }),
-              ),
-            ),
-            el("td", { class: "num" }, stage.peak_bytes ? bytes(stage.peak_bytes) : "–"),
+            "span",
+            { class: "meter" },
+            el("i", { style: `width:${((100 * stage.seconds) / longest).toFixed(0)}%;background:var(--q8)` }),
           ),
         ),
+        el("td", { class: "num" }, stage.peak_bytes ? bytes(stage.peak_bytes) : "–"),
       ),
     ),
   );

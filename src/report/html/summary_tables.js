@@ -24,27 +24,9 @@ function verifyTable(run) {
     "div",
     { class: "card" },
     el("h3", {}, "Verified in a runtime"),
-    el(
-      "div",
-      { class: "scroll" },
-      el(
-        "table",
-        {},
-        el(
-          "thead",
-          {},
-          el(
-            "tr",
-            {},
-            ["", "runtime"].map((t) => el("th", {}, t)),
-            el("th", { class: "num" }, "equal top-1"),
-            el("th", { class: "num wide" }, "codes"),
-            el("th", { class: "num" }, "off, locally"),
-            el("th", { class: "num wide" }, "end to end"),
-          ),
-        ),
-        el("tbody", {}, rows),
-      ),
+    plainTable(
+      [[""], ["runtime"], ["equal top-1", "num"], ["codes", "num wide"], ["off, locally", "num"], ["end to end", "num wide"]],
+      rows,
     ),
     failures.map((text) => el("p", { class: "note warning" }, text)),
   );
@@ -55,36 +37,17 @@ function speedTable(run) {
     "div",
     { class: "card" },
     el("h3", {}, "Speed on this machine"),
-    el(
-      "div",
-      { class: "scroll" },
-      el(
-        "table",
-        {},
+    plainTable(
+      [["model"], ...["batch", "items/s", "median", "99 %"].map((title) => [title, "num"])],
+      run.speeds.map((one) =>
         el(
-          "thead",
+          "tr",
           {},
-          el(
-            "tr",
-            {},
-            el("th", {}, "model"),
-            ["batch", "items/s", "median", "99 %"].map((t) => el("th", { class: "num" }, t)),
-          ),
-        ),
-        el(
-          "tbody",
-          {},
-          run.speeds.map((one) =>
-            el(
-              "tr",
-              {},
-              el("td", {}, one.path ?? one.model ?? "", ranAs(one), one.outdated ? " (an earlier file)" : ""),
-              el("td", { class: "num" }, one.batch),
-              el("td", { class: "num" }, whole(one.items_per_second.toFixed(1))),
-              el("td", { class: "num" }, seconds(one.seconds.median)),
-              el("td", { class: "num" }, seconds(one.seconds.p99)),
-            ),
-          ),
+          el("td", {}, one.path ?? one.model ?? "", ranAs(one), one.outdated ? " (an earlier file)" : ""),
+          el("td", { class: "num" }, one.batch),
+          el("td", { class: "num" }, whole(one.items_per_second.toFixed(1))),
+          el("td", { class: "num" }, seconds(one.seconds.median)),
+          el("td", { class: "num" }, seconds(one.seconds.p99)),
         ),
       ),
     ),

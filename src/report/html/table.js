@@ -133,6 +133,27 @@ class SortableTable {
 }
 SortableTable.names = new Intl.Collator(undefined, { numeric: true });
 
+// heads: [title, class]; rows: tr elements.
+const plainTable = (heads, rows) =>
+  el(
+    "div",
+    { class: "scroll" },
+    el(
+      "table",
+      {},
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          heads.map(([title, kind]) => el("th", kind ? { class: kind } : {}, title)),
+        ),
+      ),
+      el("tbody", {}, rows),
+    ),
+  );
+
 const factsTable = (rows) =>
   el(
     "table",
