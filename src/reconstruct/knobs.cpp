@@ -31,6 +31,7 @@ RoundingSettings RoundingSettings::joint(const Options& options) {
   RoundingSettings settings(options);
   settings.iterations = static_cast<std::int64_t>(options.number("joint_count"));
   settings.rate = options.number("joint_lr");
+  settings.scale_rate = options.number("joint_scale_lr");
   settings.warm_up = options.number("joint_warm_up");
   settings.prob = 1;  // what is learned last is learned on the network as it will be
   return settings;

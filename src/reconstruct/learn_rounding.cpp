@@ -210,8 +210,8 @@ void check_rounding_options(const Options& options) {
   check_range(options, "joint_warm_up", 0, 1);
   for (const char* count : {"max_count", "joint_count"}) check_range(options, count, 0, 1e9);
   Augment(options.word("joint_augment"), 0);
-  for (const char* rate :
-       {"lr", "scale_lr", "weight_scale_lr", "bias_lr", "weight", "prediction", "joint_lr", "joint_kl"})
+  for (const char* rate : {"lr", "scale_lr", "weight_scale_lr", "bias_lr", "weight", "prediction", "joint_lr",
+                           "joint_scale_lr", "joint_kl"})
     check_range(options, rate, 0, 1e3);
   const auto [from, to] = two_numbers(options, "b_range");
   QUENCH_CHECK(from >= 1 && to >= 1, "both numbers of the option 'b_range' must be at least 1, not ", from, " and ",
@@ -240,6 +240,7 @@ std::vector<OptionInfo> rounding_options(double prob, double iterations) {
        "float (PD-Quant); 0: none"},
       {"joint_count", 0.0, "iterations with all units together, after the last unit (docs/numerics.md 15.5); 0: none"},
       {"joint_lr", 3e-3, "learning rate of the roundings while all units learn together"},
+      {"joint_scale_lr", 4e-5, "that of the activations' scales; 0: they stay"},
       {"joint_warm_up", 0.7, "share of the joint iterations without the regulariser"},
       {"joint_kl", 1.0, "weight of the KL divergence of the network's prediction while all units learn together"},
       {"joint_augment", "", "how images vary while all units learn together: flip, crop, mix, or several with commas"},
@@ -254,8 +255,8 @@ void learn_rounding(UnitWork& work, UnitRecord& record, bool learn_scales) {
 bool joins_units(const Options& options) { return options.number("joint_count") > 0; }
 
 void learn_jointly(UnitWork& network, UnitRecord& record, bool learn_scales) {
-  const Options& options = network.options();
-  Loop(network, RoundingSettings::joint(options), learn_scales && options.number("scale_lr") > 0).run(record);
+  const RoundingSettings settings = RoundingSettings::joint(network.options());
+  Loop(network, settings, learn_scales && settings.scale_rate > 0).run(record);
 }
 
 }  // namespace quench
