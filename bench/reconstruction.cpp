@@ -1,5 +1,5 @@
 // Milliseconds per iteration of reconstruction on ResNet-18's block 64x56x56 at batch 32, over a plain float step of
-// the same block (forward, backward, Adam), taking turns in this process.
+// the same block (forward, backward, Adam), taking turns in this process; with bf16 convolutions, over one in fp32.
 //   bench_reconstruction [ROUNDS] [DEVICE]
 // Or, of ResNet-18 on so many images (256): seconds to fill all caches over a pass of the float network, and what the
 // process holds at most, without and with a bound on caches.
@@ -116,7 +116,7 @@ QuantConfig four_bits() {
   return config;
 }
 
-void measure(const char* name, double prob, const std::string& device) {
+void measure(const char* name, double prob, const std::string& device, bool bf16 = false) {
   float_times.clear();
   method_times.clear();
   QuantizedModel model = prepare_by_platform(block(), "academic", four_bits());
@@ -126,10 +126,11 @@ void measure(const char* name, double prob, const std::string& device) {
   calibrate(model, *data);
   ReconstructOptions options;
   options.method = "in_turns";
-  options.options = Options{{"prob", prob}, {"warm_up", 0.0}, {"batch", static_cast<double>(kBatch)}};
+  options.options =
+      Options{{"prob", prob}, {"warm_up", 0.0}, {"batch", static_cast<double>(kBatch)}, {"bf16", double(bf16)}};
   options.device = device;
   reconstruct(model, *data, options);
-  std::printf("%-8s %8.1f ms  float step %8.1f ms  ratio %.2f\n", name, median(method_times), median(float_times),
+  std::printf("%-11s %8.1f ms  float step %8.1f ms  ratio %.2f\n", name, median(method_times), median(float_times),
               median(method_times) / median(float_times));
 }
 
@@ -239,6 +240,8 @@ int main(int argc, char** argv) {
     at::manual_seed(0);
     measure("brecq", 1.0, device);
     measure("qdrop", 0.5, device);
+    measure("brecq bf16", 1.0, device, true);
+    measure("qdrop bf16", 0.5, device, true);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());

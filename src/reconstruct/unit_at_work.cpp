@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "graph/autocast.h"
 #include "quench/error.h"
 #include "quench/op.h"
 #include "reconstruct/method_options.h"
@@ -144,7 +145,11 @@ NamedValues UnitAtWork::run(const NamedValues& inputs, std::uint64_t step, const
   for (const auto& [name, value] : replaced_) feeds[name] = value;
   training_.options().seed = settings_.seed;
   training_.options().step = step;
-  return training_.run(feeds, values);
+  const Autocast autocast(settings_.options.flag("bf16"), settings_.device);
+  NamedValues results = training_.run(feeds, values);
+  for (auto& [name, value] : results)
+    if (value.tensor().scalar_type() == at::kBFloat16) value = RtValue(value.tensor().to(at::kFloat));
+  return results;
 }
 
 void UnitAtWork::count_by(const at::Tensor& counter) {
