@@ -1,6 +1,6 @@
 // Milliseconds per iteration of reconstruction on ResNet-18's block 64x56x56 at batch 32, over a plain float step of
 // the same block (forward, backward, Adam), taking turns in this process; with bf16 convolutions, over one in fp32.
-//   bench_reconstruction [ROUNDS] [DEVICE]
+//   bench_reconstruction [ROUNDS] [DEVICE] [brecq|qdrop|brecq_bf16|qdrop_bf16]
 // Or, of ResNet-18 on so many images (256): seconds to fill all caches over a pass of the float network, and what the
 // process holds at most, without and with a bound on caches.
 //   bench_reconstruction caches [IMAGES]
@@ -132,6 +132,7 @@ void measure(const char* name, double prob, const std::string& device, bool bf16
   reconstruct(model, *data, options);
   std::printf("%-11s %8.1f ms  float step %8.1f ms  ratio %.2f\n", name, median(method_times), median(float_times),
               median(method_times) / median(float_times));
+  std::fflush(stdout);
 }
 
 // Without what is done once: of a long and a short run, the difference.
@@ -238,10 +239,10 @@ int main(int argc, char** argv) {
     const std::string device = argc > 2 ? argv[2] : "cpu";
     keep_large_blocks();
     at::manual_seed(0);
-    measure("brecq", 1.0, device);
-    measure("qdrop", 0.5, device);
-    measure("brecq bf16", 1.0, device, true);
-    measure("qdrop bf16", 0.5, device, true);
+    for (const bool bf16 : {false, true})
+      for (const std::string method : {"brecq", "qdrop"})
+        if (const std::string name = method + (bf16 ? "_bf16" : ""); argc < 4 || name == argv[3])
+          measure(name.c_str(), method == "brecq" ? 1.0 : 0.5, device, bf16);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());

@@ -137,6 +137,7 @@ class Loop {
       if ((now_ + 1) % kShowEvery == 0) work_.progress(now_ + 1, settings_.iterations);
       open = !has_converged(now_);
     }
+    if (!replay.refusal().empty()) record.note = concat("its steps could not be captured: ", replay.refusal());
   }
 
   void step() {
