@@ -56,7 +56,9 @@ class RulesFunction : public torch::autograd::Function<RulesFunction> {
     const auto capsule = context->saved_data["rule"].toCapsule();
     const auto& rule = static_cast<const RulesHolder&>(*capsule).rule;
     torch::autograd::variable_list result = rule.backward(gradients, context->get_saved_variables());
-    result.resize(static_cast<std::size_t>(context->saved_data["inputs"].toInt()) + 1);  // one more for the holder
+    const auto inputs = static_cast<std::size_t>(context->saved_data["inputs"].toInt());
+    result.resize(inputs);
+    result.resize(inputs + 1);  // one more for the holder, which has none
     return result;
   }
 };
