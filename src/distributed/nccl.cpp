@@ -30,9 +30,13 @@ std::string gpu_text(int index) {
 // NCCL refuses two processes on one GPU. All ask.
 bool has_gpu_for_each(c10d::Store& store, const ProcessPlace& place, int index) {
   const auto key = [](int rank) { return "gpu of " + std::to_string(rank); };
-  store.set(key(place.rank), gpu_text(index));
+  const std::string own = gpu_text(index);
+  store.set(key(place.rank), std::vector<std::uint8_t>(own.begin(), own.end()));
   std::set<std::string> all;
-  for (int rank = 0; rank < place.size; ++rank) all.insert(store.get_to_str(key(rank)));
+  for (int rank = 0; rank < place.size; ++rank) {
+    const std::vector<std::uint8_t> bytes = store.get(key(rank));
+    all.emplace(bytes.begin(), bytes.end());
+  }
   return all.size() == static_cast<std::size_t>(place.size) && !all.contains("");
 }
 
