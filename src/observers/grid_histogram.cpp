@@ -64,7 +64,7 @@ void GridHistogram::add(const at::Tensor& x, const QScheme& scheme, const Tensor
     low.push_back(static_cast<float>(std::ldexp(static_cast<double>(window.first), window.exponent)));
     width.push_back(std::ldexp(1.0F, window.exponent));
   }
-  const at::Tensor lows = at::tensor(low).to(x.device()), widths = at::tensor(width).to(x.device());
+  const at::Tensor lows = at::tensor(low), widths = at::tensor(width);
   const at::Tensor found = histogram(x, {scheme, lows, widths, bins(), absolute(), true}).cpu().contiguous();
   const double* counts = found.const_data_ptr<double>();
   double* own = own_row(0);
