@@ -5,8 +5,8 @@
 
 #include <numeric>
 
-#include "kernels/cuda/place.h"
 #include "kernels/affine/table.h"
+#include "kernels/cuda/place.h"
 
 namespace quench {
 

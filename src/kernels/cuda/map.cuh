@@ -45,11 +45,30 @@ struct Coins {
   static bool is_aligned() { return true; }
 };
 
-// read<V>(i, use) calls use(pack of the first source, pack of the second, ...).
+// N packs, a step apart.
+template <class One, int N>
+struct PacksAhead {
+  One of[N];
+};
+
+template <int V, int N, class Source>
+__device__ inline auto packs_ahead(const Source& source, std::int64_t i, std::int64_t step) {
+  PacksAhead<decltype(source.template at<V>(i)), N> packs;
+#pragma unroll
+  for (int n = 0; n < N; ++n) packs.of[n] = source.template at<V>(i + n * step);
+  return packs;
+}
+
+// read<V>(i, use) calls use(pack of the first source, pack of the second, ...), read_ahead<V, N>(i, step, use) the same
+// with PacksAhead.
 template <class... Source>
 struct Sources {
   template <int V, class Use, class... Packs>
   __device__ void read(std::int64_t, const Use& use, const Packs&... packs) const {
+    use(packs...);
+  }
+  template <int V, int N, class Use, class... Packs>
+  __device__ void read_ahead(std::int64_t, std::int64_t, const Use& use, const Packs&... packs) const {
     use(packs...);
   }
   static bool are_aligned() { return true; }
@@ -61,6 +80,10 @@ struct Sources<First, Rest...> {
   template <int V, class Use, class... Packs>
   __device__ void read(std::int64_t i, const Use& use, const Packs&... packs) const {
     rest.template read<V>(i, use, packs..., first.template at<V>(i));
+  }
+  template <int V, int N, class Use, class... Packs>
+  __device__ void read_ahead(std::int64_t i, std::int64_t step, const Use& use, const Packs&... packs) const {
+    rest.template read_ahead<V, N>(i, step, use, packs..., packs_ahead<V, N>(first, i, step));
   }
   bool are_aligned() const { return first.is_aligned() && rest.are_aligned(); }
 };
@@ -97,17 +120,27 @@ void map(const AffineView& view, const F& f, Out* to, const Source&... source) {
 // As Op of reduce(): F has State, Part and part() besides.
 template <class F, class From>
 struct MapSum : F {
-  static constexpr int kUnroll = 1, kBlocks = 4;
+  static constexpr int kUnroll = 1, kBlocks = 4, kAhead = 2;
   float* to;
   From from;
   __device__ static Affine context(const AffineView& view, std::int64_t channel) { return affine_at(view, channel); }
+  template <int V, class Lanes, class... Packs>
+  __device__ void put(Lanes& lanes, std::int64_t i, const Packs&... in) const {
+    Pack<float, V> out;
+#pragma unroll
+    for (int k = 0; k < V; ++k) out.v[k] = (*this)(lanes.context(k), lanes.state(k), in.v[k]...);
+    store<V>(to, i, out);
+  }
   template <int V, class Lanes>
   __device__ void run(Lanes& lanes, std::int64_t i) const {
-    from.template read<V>(i, [&](const auto&... in) {
-      Pack<float, V> out;
+    from.template read<V>(i, [&](const auto&... in) { put<V>(lanes, i, in...); });
+  }
+  // All that it reads before anything that it writes: the compiler may not turn them round.
+  template <int V, int N, class Lanes>
+  __device__ void run_ahead(Lanes& lanes, std::int64_t i, std::int64_t step) const {
+    from.template read_ahead<V, N>(i, step, [&](const auto&... in) {
 #pragma unroll
-      for (int k = 0; k < V; ++k) out.v[k] = (*this)(lanes.context(k), lanes.state(k), in.v[k]...);
-      store<V>(to, i, out);
+      for (int n = 0; n < N; ++n) put<V>(lanes, i + n * step, in.of[n]...);
     });
   }
 };

@@ -8,6 +8,7 @@
 //   run<V>(lanes, i)                  does elements i to i + V; the k-th has lanes.context(k) and lanes.state(k)
 //   part(state)                       of a thread
 //   kUnroll                           steps whose loads may run ahead: 1 where it stores
+//   kAhead                            where it stores: steps that run_ahead<V, kAhead>(lanes, i, step) reads at once
 //   kBlocks                           that should fit a multiprocessor: more where there is little to do but wait
 // State and Part have none(), and Part merge(other). Shared memory is why they have no constructors.
 #pragma once
@@ -18,7 +19,7 @@ namespace quench {
 
 constexpr std::int64_t kRunChunk = 4096;  // elements that a block gathers before it adds states to parts
 constexpr std::int64_t kLongRun = 256;
-constexpr std::int64_t kManyUnits = 8192;   // keep a GPU busy; more would only be more to merge
+constexpr std::int64_t kManyUnits = 2048;   // keep a GPU busy; more would only be more to merge
 constexpr std::int64_t kRowsBlocks = 1024;  // the same, for blocks that have rows
 
 // V elements of one channel.
@@ -71,6 +72,16 @@ struct RunPlan {
   unsigned team;  // threads; a power of two
 };
 
+// Elements i, i + step, ... below `end`, V at each place, in this order.
+template <int V, class Op, class Lanes>
+__device__ inline void run_steps(const Op& op, Lanes& lanes, std::int64_t i, std::int64_t end, std::int64_t step) {
+  if constexpr (V > 1 && Op::kAhead > 1)
+    for (; i + (Op::kAhead - 1) * step < end; i += Op::kAhead * step)
+      op.template run_ahead<V, Op::kAhead>(lanes, i, step);
+#pragma unroll Op::kUnroll
+  for (; i < end; i += step) op.template run<V>(lanes, i);
+}
+
 template <int V, class Op>
 __device__ typename Op::Part run_part(const AffineView& view, const Op& op, const RunPlan& plan, std::int64_t unit) {
   const std::int64_t row = plan.cuts == 1 ? unit : unit / plan.cuts, begin = (unit - row * plan.cuts) * plan.cut;
@@ -81,9 +92,7 @@ __device__ typename Op::Part run_part(const AffineView& view, const Op& op, cons
     typename Op::State state = Op::State::none();
     SameLanes<Op, decltype(context)> lanes{context, state};
     const std::int64_t last = chunk + kRunChunk < end ? chunk + kRunChunk : end;
-#pragma unroll Op::kUnroll
-    for (std::int64_t k = chunk + threadIdx.x % plan.team * V; k < last; k += plan.team * V)
-      op.template run<V>(lanes, start + k);
+    run_steps<V>(op, lanes, start + chunk + threadIdx.x % plan.team * V, start + last, plan.team * V);
     total.merge(op.part(state));
   }
   return total;

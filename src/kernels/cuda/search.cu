@@ -27,7 +27,7 @@ template <class Term>
 struct RangeError {
   using State = ErrorSum;
   using Part = ErrorSum;
-  static constexpr int kUnroll = 4, kBlocks = 6;
+  static constexpr int kUnroll = 4, kBlocks = 6, kAhead = 1;
   const float* x;
   CudaRanges ranges;
   RangeTrial trial;
@@ -64,7 +64,7 @@ struct ToBest {
 struct StepError {
   using State = ErrorSum;
   using Part = ErrorSum;
-  static constexpr int kUnroll = 4, kBlocks = 6;
+  static constexpr int kUnroll = 4, kBlocks = 6, kAhead = 1;
   const float* x;
   StepErrors by;
   struct Context {};

@@ -30,7 +30,7 @@ template <class Gathered>
 struct Gather {
   using State = Gathered;
   using Part = Gathered;
-  static constexpr int kUnroll = 4, kBlocks = 6;
+  static constexpr int kUnroll = 4, kBlocks = 6, kAhead = 1;
   const float* x;
   __device__ static Nothing context(const AffineView&, std::int64_t) { return {}; }
   __device__ static Part part(const State& state) { return state; }

@@ -25,10 +25,11 @@ struct Summing {
   __device__ static Part part(const State& state) { return {state.first, state.second}; }
 };
 
+// kDivide is known when it is compiled: a division takes registers that loads ahead could have.
+template <bool kDivide>
 struct LsqBackward : Summing {
-  bool divide;
   __device__ float operator()(const Affine& a, State& state, float dy, float x) const {
-    const float v = in_steps(x, a, divide);
+    const float v = in_steps(x, a, kDivide);
     const bool inside = in_range(v, a.steps);
     state.first += dy * scale_slope(v, a.steps);
     state.second += inside ? 0.0F : dy;
@@ -85,7 +86,11 @@ struct ToBoth {
 }  // namespace
 
 void cuda_lsq_backward(const AffineView& view, const float* dy, const float* x, float* dx, float* ds, float* dz) {
-  map_sum(view, LsqBackward{{}, view.divide}, ToScaleAndZero{view, ds, dz}, dx, Memory{dy}, Memory{x});
+  const ToScaleAndZero finish{view, ds, dz};
+  if (view.divide)
+    map_sum(view, LsqBackward<true>{}, finish, dx, Memory{dy}, Memory{x});
+  else
+    map_sum(view, LsqBackward<false>{}, finish, dx, Memory{dy}, Memory{x});
 }
 
 void cuda_pact_backward(const AffineView& view, ClipRange clip, const float* dy, const float* x, float* dx,
