@@ -35,6 +35,18 @@ TEST(Convert, ANetworkBecomesOperatorsOnCodes) {
   EXPECT_TRUE(quantizers_of(int8.graph).empty());
 }
 
+TEST(Convert, KeepsOneConstantForZeroPointsOfZero) {
+  const QuantizedModel int8 = convert(calibrated_small("onnxruntime"));
+  const Node &first = *int8.graph.find_node("conv1"), &second = *int8.graph.find_node("conv2");
+  const Value *of_weight = second.input(5), *of_relu = second.input(2), *of_input = first.input(2);
+  EXPECT_EQ(of_weight, first.input(5));
+  EXPECT_EQ(of_weight->tensor().numel(), 4) << "one for each channel";
+  EXPECT_FALSE(of_weight->tensor().any().item<bool>());
+  EXPECT_NE(of_relu, of_weight);
+  EXPECT_EQ(of_relu->tensor().item<int>(), 0);
+  EXPECT_NE(of_input->tensor().item<int>(), 0);
+}
+
 TEST(Convert, RunsInTheEngine) {
   QuantizedModel int8 = convert(calibrated_small("onnxruntime"));
   for (const std::int64_t batch : {2, 5}) {
