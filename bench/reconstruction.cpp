@@ -1,9 +1,11 @@
 // Milliseconds per iteration of reconstruction on ResNet-18's block 64x56x56 at batch 32, over a plain float step of
-// the same block (forward, backward, Adam), taking turns in this process.
-//   bench_reconstruction [ROUNDS] [DEVICE]
+// the same block (forward, backward, Adam), taking turns in this process; with bf16 convolutions, over one in fp32.
+//   bench_reconstruction [ROUNDS] [DEVICE] [brecq|qdrop|brecq_bf16|qdrop_bf16]
 // Or, of ResNet-18 on so many images (256): seconds to fill all caches over a pass of the float network, and what the
 // process holds at most, without and with a bound on caches.
 //   bench_reconstruction caches [IMAGES]
+// Or, on a GPU: iterations per second of blocks of ResNet-20 and of that block, captured over one launch per operator.
+//   bench_reconstruction capture [DEVICE]
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
@@ -32,13 +34,13 @@ constexpr std::int64_t kBatch = 32, kChannels = 64, kSize = 56, kSteps = 20;
 int rounds = 7;
 std::vector<double> float_times, method_times;  // of the turns, in milliseconds per step
 
-Graph block() {
+Graph block(std::int64_t channels = kChannels, std::int64_t size = kSize) {
   Graph graph;
-  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {Dim::symbol("N"), kChannels, kSize, kSize}));
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {Dim::symbol("N"), channels, size, size}));
   Value* last = &x;
   for (const char* name : {"conv1", "conv2"}) {
-    Value& weight = graph.add_constant(std::string(name) + ".weight", at::randn({kChannels, kChannels, 3, 3}) / 24);
-    Value& bias = graph.add_constant(std::string(name) + ".bias", at::randn({kChannels}) / 8);
+    Value& weight = graph.add_constant(std::string(name) + ".weight", at::randn({channels, channels, 3, 3}) / 24);
+    Value& bias = graph.add_constant(std::string(name) + ".bias", at::randn({channels}) / 8);
     Node& conv = graph.add("Conv", name, {last, &weight, &bias});
     conv.attrs["pads"] = std::vector<std::int64_t>{1, 1, 1, 1};
     last = &conv.output();
@@ -114,7 +116,7 @@ QuantConfig four_bits() {
   return config;
 }
 
-void measure(const char* name, double prob, const std::string& device) {
+void measure(const char* name, double prob, const std::string& device, bool bf16 = false) {
   float_times.clear();
   method_times.clear();
   QuantizedModel model = prepare_by_platform(block(), "academic", four_bits());
@@ -124,11 +126,50 @@ void measure(const char* name, double prob, const std::string& device) {
   calibrate(model, *data);
   ReconstructOptions options;
   options.method = "in_turns";
-  options.options = Options{{"prob", prob}, {"warm_up", 0.0}, {"batch", static_cast<double>(kBatch)}};
+  options.options =
+      Options{{"prob", prob}, {"warm_up", 0.0}, {"batch", static_cast<double>(kBatch)}, {"bf16", double(bf16)}};
   options.device = device;
   reconstruct(model, *data, options);
-  std::printf("%-8s %8.1f ms  float step %8.1f ms  ratio %.2f\n", name, median(method_times), median(float_times),
+  std::printf("%-11s %8.1f ms  float step %8.1f ms  ratio %.2f\n", name, median(method_times), median(float_times),
               median(method_times) / median(float_times));
+  std::fflush(stdout);
+}
+
+// Without what is done once: of a long and a short run, the difference.
+double iterations_per_second(const QuantizedModel& model, const Dataset& data, ReconstructOptions options) {
+  constexpr double kShort = 100, kLong = 1100;
+  double seconds = 0;
+  for (const double count : {kShort, kLong}) {
+    QuantizedModel learned = model;
+    options.options.set("max_count", count);
+    const double took = reconstruct(learned, data, options).units.front().seconds;
+    seconds = took - seconds;
+  }
+  return (kLong - kShort) / seconds;
+}
+
+void measure_capture(const std::string& device) {
+  struct Shape {
+    std::int64_t channels, size, batch;
+  };
+  for (const auto& [channels, size, batch] :
+       {Shape{16, 32, 64}, Shape{32, 16, 64}, Shape{64, 8, 64}, Shape{64, 56, 32}}) {
+    QuantizedModel model = prepare_by_platform(block(channels, size), "academic", four_bits());
+    std::vector<at::Tensor> items;
+    for (std::int64_t i = 0; i < 2 * batch; ++i) items.push_back(at::randn({channels, size, size}));
+    const auto data = dataset_of(std::move(items));
+    calibrate(model, *data);
+    ReconstructOptions options;
+    options.device = device;
+    options.options = Options{{"batch", static_cast<double>(batch)}};
+    const double captured = iterations_per_second(model, *data, options);
+    options.options.set("capture", 0.0);
+    const double eager = iterations_per_second(model, *data, options);
+    std::printf("block %lldx%lldx%lld, batch %lld: %.0f iterations/s, launched one by one %.0f, ratio %.2f\n",
+                static_cast<long long>(channels), static_cast<long long>(size), static_cast<long long>(size),
+                static_cast<long long>(batch), captured, eager, captured / eager);
+    std::fflush(stdout);
+  }
 }
 
 QuantizedModel resnet18(const Dataset& data) {
@@ -190,12 +231,18 @@ int main(int argc, char** argv) {
       measure_caches(argc > 2 ? std::stoll(argv[2]) : 256);
       return 0;
     }
+    if (argc > 1 && std::string(argv[1]) == "capture") {
+      measure_capture(argc > 2 ? argv[2] : "cuda");
+      return 0;
+    }
     if (argc > 1) rounds = std::stoi(argv[1]);
     const std::string device = argc > 2 ? argv[2] : "cpu";
     keep_large_blocks();
     at::manual_seed(0);
-    measure("brecq", 1.0, device);
-    measure("qdrop", 0.5, device);
+    for (const bool bf16 : {false, true})
+      for (const std::string method : {"brecq", "qdrop"})
+        if (const std::string name = method + (bf16 ? "_bf16" : ""); argc < 4 || name == argv[3])
+          measure(name.c_str(), method == "brecq" ? 1.0 : 0.5, device, bf16);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());

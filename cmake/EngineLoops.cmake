@@ -9,7 +9,8 @@ foreach(source ${engine_sources})
 endforeach()
 
 # Loops on bytes for processors with AVX-512 VNNI; the engine asks before it calls them.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/engine/simd/byte_loops_avx512.cpp PROPERTIES
+file(GLOB engine_loops CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/engine/simd/*_avx512.cpp)
+set_source_files_properties(${engine_loops} PROPERTIES
   SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
   "-O3;-fno-math-errno;-fno-trapping-math;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512vnni;-mfma")
 # Conversions and products are those of the plain definition, without fused multiply-adds.

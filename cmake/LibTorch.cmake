@@ -30,6 +30,11 @@ if(QUENCH_CUDA STREQUAL "ON" OR
     -Wl,--no-as-needed "${QUENCH_TORCH}/lib/libtorch_cuda.so" "${QUENCH_TORCH}/lib/libc10_cuda.so" -Wl,--as-needed)
   target_include_directories(quench_torch SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
   target_compile_definitions(quench_torch INTERFACE QUENCH_WITH_CUDA)
+  # NCCL's header, beside LibTorch where both are Python packages; its functions are in libtorch_cuda.so.
+  find_path(QUENCH_NCCL_INCLUDE nccl.h HINTS "${QUENCH_TORCH}/../nvidia/nccl/include" ${CUDAToolkit_INCLUDE_DIRS})
+  if(QUENCH_NCCL_INCLUDE)
+    target_include_directories(quench_torch SYSTEM INTERFACE ${QUENCH_NCCL_INCLUDE})
+  endif()
 else()
   set(QUENCH_WITH_CUDA FALSE)
 endif()

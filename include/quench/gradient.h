@@ -24,4 +24,14 @@ struct GradientRule {
 
 at::Tensor apply_rule(const Tensors& inputs, GradientRule rule);
 
+// The same with several results, some of which may be undefined. Their gradients are undefined where nobody asked for
+// one.
+struct GradientRules {
+  std::function<Tensors(const Tensors& inputs)> forward;
+  std::function<Tensors(const Tensors& gradients, const Tensors& saved)> backward;
+  std::function<Tensors(const Tensors& inputs, const Tensors& results)> save;
+};
+
+Tensors apply_rules(const Tensors& inputs, GradientRules rules);
+
 }  // namespace quench

@@ -41,6 +41,10 @@ class UnitWork {
   // How much the network's outputs mind a change of each element of the target; 1 on average. The first call computes
   // it for all items, by the gradient of the rest of the float network.
   virtual at::Tensor sensitivity(const at::Tensor& rows) = 0;
+  // What the float network gives for these items, and what it would give if the unit's output was this for them:
+  // everything behind the unit in float, recorded for autograd. For networks with one float output.
+  virtual at::Tensor prediction(const at::Tensor& rows) = 0;
+  virtual at::Tensor predict(const at::Tensor& output, const at::Tensor& rows) = 0;
 
   // The unit's quantizers. A weight's is here if it can learn: its weight is a constant that nothing else reads.
   virtual std::vector<Node*> weights() const = 0;
@@ -52,6 +56,13 @@ class UnitWork {
   virtual void replace(const Value& value, const at::Tensor& by) = 0;
   // The unit's output, recorded for autograd. `step` numbers the random choices of quantizers that drop.
   virtual at::Tensor run(const NamedValues& inputs, std::uint64_t step) = 0;
+  // The same of values inside the unit; and what these are in the float network on these inputs, not recorded.
+  virtual NamedValues run(const NamedValues& inputs, std::uint64_t step, const std::vector<std::string>& values) = 0;
+  virtual NamedValues run_float(const NamedValues& inputs, const std::vector<std::string>& values) = 0;
+  // Where this is the whole network (PtqMethod::join): the outputs of its units. And a quantizer as it was before any
+  // unit learned, with its weight.
+  virtual const std::vector<std::string>& ends() const = 0;
+  virtual const Node& calibrated(const Node& quantizer) const = 0;
 
   // For a step that is captured and replayed on a GPU (kernels/replay.h): whether all of the above work on the device
   // alone; and an int64 there that is added to `step`.
@@ -73,6 +84,9 @@ struct PtqMethod {
   std::vector<OptionInfo> options = {};             // beside those that every method has
   const char* pattern = "block";                    // the units that it wants by default
   void (*check)(const Options& options) = nullptr;  // throws for values of its options that make no sense
+  // After all units, on the network as one unit, where `joins` says so.
+  void (*join)(UnitWork& network, UnitRecord& record) = nullptr;
+  bool (*joins)(const Options& options) = nullptr;
 };
 using PtqMethodRegistry = Registry<PtqMethod>;
 

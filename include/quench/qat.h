@@ -15,6 +15,7 @@
 
 #include "quench/convert.h"
 #include "quench/eager.h"
+#include "quench/heads.h"
 
 namespace quench {
 
@@ -39,6 +40,12 @@ class QatModule : public torch::nn::Module {
 
   at::Tensor forward(const at::Tensor& x);  // of a model with one input and one output
   std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs);
+
+  // mmrazor's modes, "tensor", "predict" and "loss", on the one graph (quench/heads.h); set_head() adds or replaces
+  // one.
+  std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs, const std::string& mode,
+                                  const std::vector<at::Tensor>& targets = {});
+  void set_head(const std::string& name, Head head) { heads_.set(name, std::move(head)); }
 
   // In training BatchNorm takes the statistics of the batch, and observers see it; in evaluation neither does.
   void enable_observer();
@@ -71,6 +78,7 @@ class QatModule : public torch::nn::Module {
   std::unique_ptr<QuantizedModel> model_;
   std::unique_ptr<ModuleText> text_;  // of the module; null without one
   std::unique_ptr<TrainingGraph> training_;
+  Heads heads_;
   bool observer_ = true, fake_quant_ = true, norms_held_ = false, has_scales_ = false;
   int flags_set_ = -1;   // those that the graph has now
   at::Tensor switches_;  // the four above, as a buffer

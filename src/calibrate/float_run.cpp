@@ -1,5 +1,7 @@
 #include "calibrate/float_run.h"
 
+#include <ATen/ATen.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -120,7 +122,11 @@ void FloatRun::use_executor(const std::vector<Watch>& watches) {
 void FloatRun::run(const NamedValues& inputs) {
   if (replayed_) {
     const NamedValues results = replayed_->run(inputs);
-    for (const Watch& watch : watched_) watch.see(results.at(watch.value).tensor());
+    std::vector<at::Tensor> seen;
+    for (const Watch& watch : watched_) seen.push_back(results.at(watch.value).tensor());
+    ahead_.look(seen);
+    for (std::size_t i = 0; i < seen.size(); ++i) watched_[i].see(seen[i]);
+    ahead_.forget();
     return;
   }
   if (executor_) return void(executor_->run(inputs, tips_));

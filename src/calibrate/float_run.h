@@ -9,6 +9,7 @@
 
 #include "calibrate/observing.h"
 #include "graph/replayed_run.h"
+#include "kernels/statistics/ahead.h"
 #include "quench/engine.h"
 
 namespace quench {
@@ -41,6 +42,7 @@ class FloatRun {
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<ReplayedRun> replayed_;  // on a GPU: what is watched is looked at after the run
   std::vector<Watch> watched_;
+  Ahead ahead_;  // for them
 };
 
 }  // namespace quench

@@ -61,7 +61,9 @@ void check_device(const std::string& device) {
 }
 
 std::string device_for(const std::string& device, const ProcessPlace& place) {
-  return device == "cuda" && place.size > 1 ? concat("cuda:", place.local_rank) : device;
+  if (device != "cuda" || place.size == 1) return device;
+  const auto devices = static_cast<int>(describe_machine().cuda_devices.size());
+  return concat("cuda:", devices > 0 ? place.local_rank % devices : place.local_rank);
 }
 
 void add_metric_option(CLI::App& command, std::vector<std::string>& metrics, const std::string& what) {

@@ -202,11 +202,10 @@ void follow_training(QuantizeOptions& options, const QuantizeJob& job, const Pro
   const bool kept = std::filesystem::exists(job.training() + "/checkpoint.safetensors");
   if (kept && !job.resume && processes.is_first()) discard_training(job, silent);
   if (!kept && job.resume && !silent) std::cerr << "there is no checkpoint to resume from: training from the start\n";
-  if (!processes.are_several())  // one of several would not stop after the same step as the others
-    options.stop = [&postponed] {
-      if (!postponed) postponed.emplace();
-      return postponed->is_noted();
-    };
+  options.stop = [&postponed] {
+    if (!postponed) postponed.emplace();
+    return postponed->is_noted();
+  };
   if (silent) return;
   const TrainOptions& train = *job.config.train;
   const auto say = [&bars](const std::string& line) {

@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 
 #include "core/atomic_file.h"
 
@@ -16,14 +18,29 @@ std::atomic<const char*> interrupt_advice = nullptr;
 
 std::atomic<bool> postponed = false;
 std::atomic<int> noted = 0;
+std::atomic<std::int64_t> noted_at = 0;  // in milliseconds
+
+std::int64_t now_in_milliseconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1000000;
+}
+
+// A launcher (torchrun) answers Ctrl-C by SIGTERM to processes that the terminal has told already.
+bool is_the_same(int signal) {
+  constexpr std::int64_t kLaunchersNeed = 2000;
+  return signal != noted && now_in_milliseconds() - noted_at < kLaunchersNeed;
+}
 
 void say(std::string_view text) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
 void end_now(int signal) {
+  if (noted == 0) noted_at = now_in_milliseconds();
   if (int none = 0; postponed && noted.compare_exchange_strong(none, signal))
     return say("\ninterrupted: ending in good order; once more ends at once\n");
+  if (postponed && noted != 0 && is_the_same(signal)) return;
   if (const char* advice = interrupt_advice) say(advice);
   end_at_once("\nquench: interrupted\n", 128 + signal);
 }

@@ -91,10 +91,10 @@ struct Group::State {
     }
   }
 
-  // NCCL's takes tensors on a GPU; where there is none they go through the CPU.
+  // NCCL's takes tensors on a GPU, one for each process; where there is none they go through the CPU.
   c10d::Backend* backend_of(const at::Tensor& tensor) {
     if (!tensor.is_cuda()) return gloo.get();
-    if (!tried_nccl) guarded([&] { nccl = nccl_backend(*store, place); });
+    if (!tried_nccl) guarded([&] { nccl = nccl_backend(*store, place, tensor.get_device()); });
     tried_nccl = true;
     return nccl.get();
   }

@@ -161,12 +161,28 @@ int Builder::input_as(int slot, const DnnlLayout& wanted) {
     copies_[slot].push_back(alias);
     return alias;
   }
+  copies_[slot].push_back(add_copy(slot, wanted));
+  return copies_[slot].back();
+}
+
+int Builder::add_copy(int slot, const DnnlLayout& wanted) {
   const int copy = add_slot(wanted);
   dnnl::reorder::primitive_desc description(onednn_cpu(), layout(slot), onednn_cpu(), wanted, attributes_with());
   add_primitive(*this, *current_, description, dnnl::reorder(description), {{{DNNL_ARG_FROM, slot}}, copy, {}});
   program_.steps.back()->name.op = "reorder";
-  copies_[slot].push_back(copy);
   return copy;
+}
+
+int Builder::own_memory(int slot) {
+  if (program_.slots[static_cast<std::size_t>(memory_of(slot))].input < 0) return slot;
+  const DnnlLayout same = layout(slot);
+  return add_copy(slot, same);
+}
+
+int Builder::memory_of(int slot) const {
+  while (program_.slots[static_cast<std::size_t>(slot)].alias_of >= 0)
+    slot = program_.slots[static_cast<std::size_t>(slot)].alias_of;
+  return slot;
 }
 
 int Builder::add_slot(const DnnlLayout& layout) {
@@ -192,9 +208,7 @@ void Builder::add_step(std::unique_ptr<Task> step, StepName name, const std::vec
   step->index = index;
   step->name = std::move(name);
   const auto touch = [&](int slot) {
-    while (program_.slots[static_cast<std::size_t>(slot)].alias_of >= 0)
-      slot = program_.slots[static_cast<std::size_t>(slot)].alias_of;
-    Slot& one = program_.slots[static_cast<std::size_t>(slot)];
+    Slot& one = program_.slots[static_cast<std::size_t>(memory_of(slot))];
     if (one.first < 0) one.first = index;
     one.last = index;
   };
@@ -242,10 +256,7 @@ void Builder::add_outputs() {
     if (place.value < 0) {
       if (is_blocked(layout(place.slot))) place.slot = plain(place.slot);
       // Alive to the end.
-      int slot = place.slot;
-      while (program_.slots[static_cast<std::size_t>(slot)].alias_of >= 0)
-        slot = program_.slots[static_cast<std::size_t>(slot)].alias_of;
-      program_.slots[static_cast<std::size_t>(slot)].last = static_cast<int>(program_.steps.size());
+      program_.slots[static_cast<std::size_t>(memory_of(place.slot))].last = static_cast<int>(program_.steps.size());
     }
     program_.outputs.push_back(place);
   }

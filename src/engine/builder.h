@@ -42,6 +42,7 @@ class Builder {
   int input(const Value& value);
   int input_as(int slot, const DnnlLayout& layout);  // the same slot, or a reordered copy (made once)
   int plain(int slot) { return input_as(slot, plain_layout(layout(slot).get_dims(), layout(slot).get_data_type())); }
+  int own_memory(int slot);  // the same slot, or a copy of one in the caller's memory: in the arena more may be read
   const DnnlLayout& layout(int slot) const { return program_.slots[static_cast<std::size_t>(slot)].layout; }
 
   int add_slot(const DnnlLayout& layout);
@@ -71,6 +72,8 @@ class Builder {
   void add_outputs();
   void add_constant(const Value& value);
   int import_value(const Value& value, int from);
+  int add_copy(int slot, const DnnlLayout& wanted);
+  int memory_of(int slot) const;  // the slot that it is a view of
   void add_watch(const Value& value, const Watch& watch);
 
   const Graph& graph_;

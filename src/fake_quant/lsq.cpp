@@ -43,8 +43,8 @@ class Lsq : public FakeQuant {
          .backward = [scheme = scheme(), by = spec().by, factor, learns_zero](const at::Tensor& dy,
                                                                               const Tensors& saved) -> Tensors {
            at::Tensor dx, ds, dz;
-           lsq_backward(dy, saved[0], {saved[1], saved[2], scheme, by}, dx, ds, dz);
-           return {dx, ds.mul_(factor), learns_zero ? dz.mul_(factor) : at::Tensor()};
+           lsq_backward(dy, saved[0], {saved[1], saved[2], scheme, by, factor}, dx, ds, dz);
+           return {dx, ds, learns_zero ? dz : at::Tensor()};
          },
          .save = [&scale = scale, &zero = zero](const Tensors& in, const at::Tensor&) -> Tensors {
            return {in[0], scale, zero};
@@ -98,6 +98,10 @@ QUENCH_REGISTER_ITEM(VendorNode, "lsq", "a scale that learns", (kVendorNode))
 QUENCH_REGISTER_ITEM(VendorNode, "lsq_plus", "a scale and a zero point that learn", (kVendorNode))
 
 }  // namespace
+
+bool lsq_quantized_and_slopes(const at::Tensor& x, const AffineArgs& args, const Options& options, at::Tensor& both) {
+  return quantized_and_slopes_in_one(x, args, gradient_factor(args.scheme, x.numel(), 1, options), both);
+}
 
 // quant/affine.h: scale_slope, of a whole tensor.
 at::Tensor lsq_slopes(const at::Tensor& x, const AffineArgs& args, const Options& options) {

@@ -8,6 +8,8 @@
 
 #include "fake_quant/in_place.h"
 #include "kernels/affine/learned.h"
+#include "kernels/learned_params.h"
+#include "quant/rule_of.h"
 #include "quant/scale_rule.h"
 #include "quench/error.h"
 #include "quench/fake_quant.h"
@@ -23,24 +25,29 @@ class Pact : public FakeQuant {
   explicit Pact(const FakeQuantSpec& spec) : FakeQuant(spec) {}
 
   at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun&) const override {
-    const PactClip clip = clip_of(tensors);
-    const ScaleZero pair = scale_of(clip);
-    if (c10::GradMode::is_enabled()) write(tensors, pair);
-    const at::Tensor scale = at::full({}, pair.scale, x.options().requires_grad(false));
-    const at::Tensor zero = at::full({}, pair.zero_point, x.options().requires_grad(false));
+    const Used used = used_of(x, tensors);
     Tensors inputs = {x, tensors.own(0)};
     if (!scheme().symmetric()) inputs.push_back(tensors.own(1));
-    return apply_rule(
-        inputs,
-        {.forward = [&,
-                     this](const Tensors& in) { return pact_forward(in[0], clip, {scale, zero, scheme(), spec().by}); },
-         .backward = [scheme = scheme(), by = spec().by, clip](const at::Tensor& dy, const Tensors& saved) -> Tensors {
-           at::Tensor dx, above, below;
-           pact_backward(dy, saved[0], clip, {saved[1], saved[2], scheme, by}, dx, above, below);
-           if (!scheme.symmetric()) return {dx, above, below};
-           return {dx, scheme.is_signed() ? above - below : above};
-         },
-         .save = [&](const Tensors& in, const at::Tensor&) -> Tensors { return {in[0], scale, zero}; }});
+    const auto clip_with = [](PactClip clip, const at::Tensor& on_device) {
+      clip.on_device = on_device.defined() ? &on_device : nullptr;
+      return clip;
+    };
+    return apply_rule(inputs, {.forward =
+                                   [&, this](const Tensors& in) {
+                                     return pact_forward(in[0], clip_with(used.clip, used.on_device),
+                                                         {used.scale, used.zero, scheme(), spec().by});
+                                   },
+                               .backward = [scheme = scheme(), by = spec().by, clip = used.clip, clip_with](
+                                               const at::Tensor& dy, const Tensors& saved) -> Tensors {
+                                 at::Tensor dx, above, below;
+                                 pact_backward(dy, saved[0], clip_with(clip, saved[3]),
+                                               {saved[1], saved[2], scheme, by}, dx, above, below);
+                                 if (!scheme.symmetric()) return {dx, above, below};
+                                 return {dx, scheme.is_signed() ? above - below : above};
+                               },
+                               .save = [&](const Tensors& in, const at::Tensor&) -> Tensors {
+                                 return {in[0], used.scale, used.zero, used.on_device};
+                               }});
   }
 
   void accept(const QParams& params, const FakeQuantTensors& tensors) const override {
@@ -60,6 +67,26 @@ class Pact : public FakeQuant {
   }
 
  private:
+  // What a forward uses. On a GPU the clip stays there: nobody waits for it, and a step can be captured.
+  struct Used {
+    PactClip clip;
+    at::Tensor scale, zero, on_device;
+  };
+
+  Used used_of(const at::Tensor& x, const FakeQuantTensors& tensors) const {
+    const at::Tensor beta = scheme().symmetric() ? at::Tensor() : tensors.own(1);
+    at::Tensor found;
+    if (pact_params_in_one({tensors.own(0), beta, tensors.scale(), tensors.zero_point(), rule_of(scheme()),
+                            c10::GradMode::is_enabled()},
+                           found))
+      return {{0.0F, 0.0F}, found.select(0, 2), found.select(0, 3), found};
+    const PactClip clip = clip_of(tensors);
+    const ScaleZero pair = scale_of(clip);
+    if (c10::GradMode::is_enabled()) write(tensors, pair);
+    const at::TensorOptions options = x.options().requires_grad(false);
+    return {clip, at::full({}, pair.scale, options), at::full({}, pair.zero_point, options), {}};
+  }
+
   // How many steps the scale rule counts from zero to the end of the range: for signed symmetric codes half of all,
   // which is half a step more than the largest code where they are not narrow.
   float steps_above(float zero) const {

@@ -58,6 +58,7 @@ Job::Job(const at::Tensor& x, const AffineArgs& args) : state_(std::make_unique<
   s.view.zero_step = s.zero_point.numel() > 1;
   s.view.qmin = static_cast<float>(args.scheme.qmin());
   s.view.qmax = static_cast<float>(args.scheme.qmax());
+  if (x.is_cuda()) s.view.sum_factor = static_cast<float>(args.gradient_factor);
   s.view.divide = args.by == QuantizeBy::kDivision;
 }
 

@@ -84,7 +84,7 @@ void GridHistogram::add(const at::Tensor& x, const QScheme& scheme, const Tensor
     low.push_back(edge(window.first, window.exponent));
     width.push_back(edge(1, window.exponent));
   }
-  const at::Tensor lows = at::tensor(low).to(x.device()), widths = at::tensor(width).to(x.device());
+  const at::Tensor lows = at::tensor(low), widths = at::tensor(width);
   const HistogramArgs args{scheme, lows, widths, bins(), absolute(), true, true};
   if (weight == 1.0) {
     at::Tensor own = counts();

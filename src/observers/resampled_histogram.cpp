@@ -77,7 +77,7 @@ at::Tensor ResampledHistogram::count(const at::Tensor& x, const QScheme& scheme,
       low[c] = batch.min[c];  // at::histc takes equal bounds for none
       high[c] = batch.max[c];
     }
-  const at::Tensor lower = at::tensor(low).to(x.device()), upper = at::tensor(high).to(x.device());
+  const at::Tensor lower = at::tensor(low), upper = at::tensor(high);
   return histogram(x, {scheme, lower, upper, bins(), absolute()});
 }
 

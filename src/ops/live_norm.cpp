@@ -8,6 +8,7 @@
 // Made by the pass fuse_live_norms.
 #include <ATen/ATen.h>
 
+#include "kernels/norm.h"
 #include "ops/arguments.h"
 #include "ops/batch_norm.h"
 #include "ops/shape_rules.h"
@@ -34,22 +35,59 @@ struct BatchStatistics {
 };
 
 BatchStatistics statistics_of(const at::Tensor& x, const at::Tensor& like) {
-  // Given running statistics, LibTorch computes in their type: float beside half data.
-  const at::Tensor none = at::zeros_like(like);
-  const auto [mean, variance] = at::batch_norm_update_stats(x, none, at::zeros_like(like), 0.0);
+  // Given running statistics, LibTorch computes in their type: float beside half data. What is in them does not matter.
+  const at::Tensor none = at::empty_like(like);
+  const auto [mean, variance] = at::batch_norm_update_stats(x, none, at::empty_like(like), 0.0);
   return {mean, variance};
+}
+
+double values_per_channel(const at::Tensor& x) {
+  return static_cast<double>(x.numel()) / static_cast<double>(x.size(1));
 }
 
 // The running statistics are those of x / k + shift, the variance unbiased.
 void update_running(const Node& node, const Inputs& in, const BatchStatistics& batch, const at::Tensor& k) {
   const double momentum = torch_momentum(node);
   const at::Tensor x = in[kX].tensor(), shift = shift_of(in, k);
-  const double count = static_cast<double>(x.numel()) / static_cast<double>(x.size(1));
+  const double count = values_per_channel(x);
   at::Tensor mean = batch.mean / k, running_mean = in[kMean].tensor(), running_variance = in[kVariance].tensor();
   if (shift.defined()) mean = mean + shift;
   running_mean.mul_(1.0 - momentum).add_(mean, momentum);
   running_variance.mul_(1.0 - momentum).add_(batch.variance / k.square(), momentum * count / (count - 1.0));
-  count_batch(node);
+}
+
+// What the elements are normalized by: sign(k) gamma, var' + epsilon k^2 and its root's inverse.
+struct Normalizer {
+  at::Tensor weight, variance, inverse;
+};
+
+Normalizer normalizer_of(const Node& node, const Inputs& in, const BatchStatistics& batch, const at::Tensor& k) {
+  const double epsilon = node.get_float("epsilon", 1e-5);
+  const at::Tensor gamma = in[kGamma].tensor().detach(), bias = tensor_or_undefined(in, kBias),
+                   added = tensor_or_undefined(in, kAdded);
+  const LiveNormIn all{gamma,
+                       k,
+                       bias,
+                       added,
+                       batch.mean,
+                       batch.variance,
+                       in[kMean].tensor(),
+                       in[kVariance].tensor(),
+                       epsilon,
+                       torch_momentum(node),
+                       values_per_channel(in[kX].tensor())};
+  if (fits_live_norm(all)) {
+    const Tensors found = live_norm_forward(all);
+    return {found[0], found[1], found[2]};
+  }
+  update_running(node, in, batch, k);
+  const at::Tensor variance = batch.variance + k.square() * epsilon;
+  return {at::where(k < 0, -gamma, gamma), variance, variance.rsqrt()};
+}
+
+at::Tensor normalized(const at::Tensor& x, const Normalizer& by, const at::Tensor& beta, const at::Tensor& mean) {
+  if (x.is_cuda()) return at::batch_norm_elemt(x, by.weight, beta, mean, by.inverse, 0.0);  // one kernel
+  return std::get<0>(at::native_batch_norm(x, by.weight, beta, mean, by.variance, /*training=*/false, 0.0, 0.0));
 }
 
 // saved: x, sign(k) gamma, mean', (var' + epsilon k^2)^(-1/2), k.
@@ -58,21 +96,23 @@ Tensors training_gradients(const at::Tensor& dz, const Tensors& saved, double ep
   const at::Tensor like_x = dz.contiguous(x.suggest_memory_format());  // else LibTorch's slow loop
   const auto [dx, dweight, dbeta] = at::native_batch_norm_backward(like_x, x, weight, {}, {}, saved[2], inverse,
                                                                    /*train=*/true, epsilon, {true, true, true});
-  const at::Tensor dk = dweight * weight * inverse.square() * k * -epsilon;
-  return {dx, at::where(k < 0, -dweight, dweight), dbeta, dk, bias};
+  if (dweight.scalar_type() != at::kFloat || weight.scalar_type() != at::kFloat) {
+    const at::Tensor dk = dweight * weight * inverse.square() * k * -epsilon;
+    return {dx, at::where(k < 0, -dweight, dweight), dbeta, dk, bias};
+  }
+  at::Tensor dgamma, dk;
+  live_norm_backward({dweight, weight, inverse, k, epsilon}, dgamma, dk);
+  return {dx, dgamma, dbeta, dk, bias};
 }
 
 at::Tensor normalize_by_batch(const Node& node, const Inputs& in, const at::Tensor& k, double epsilon) {
   BatchStatistics batch;
-  at::Tensor weight, inverse;
+  Normalizer by;
   const auto forward = [&](const Tensors& of) {
-    const at::Tensor &x = of[0], &gamma = of[1], &factor = of[3];
-    batch = statistics_of(x, gamma);
-    update_running(node, in, batch, factor);
-    const at::Tensor variance = batch.variance + factor.square() * epsilon;
-    weight = at::where(factor < 0, -gamma, gamma);
-    inverse = variance.rsqrt();
-    return std::get<0>(at::native_batch_norm(x, weight, of[2], batch.mean, variance, /*training=*/false, 0.0, 0.0));
+    batch = statistics_of(of[0], of[1]);
+    by = normalizer_of(node, in, batch, of[3].detach());
+    count_batch(node);
+    return normalized(of[0], by, of[2], batch.mean);
   };
   Tensors inputs = {in[kX].tensor(), in[kGamma].tensor(), in[kBeta].tensor(), k};
   if (given(in, kBias)) inputs.push_back(in[kBias].tensor());
@@ -83,7 +123,7 @@ at::Tensor normalize_by_batch(const Node& node, const Inputs& in, const at::Tens
                                    return training_gradients(dz, saved, epsilon, no_gradient);
                                  },
                              .save = [&](const Tensors& of, const at::Tensor&) -> Tensors {
-                               return {of[0], weight, batch.mean, inverse, of[3]};
+                               return {of[0], by.weight, batch.mean, by.inverse, of[3]};
                              }});
 }
 

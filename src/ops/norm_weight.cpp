@@ -10,9 +10,11 @@
 
 #include <ATen/ATen.h>
 
+#include "kernels/norm.h"
 #include "ops/arguments.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
+#include "quench/gradient.h"
 #include "quench/op.h"
 
 namespace quench {
@@ -28,6 +30,25 @@ at::Tensor guarded(const at::Tensor& k) {
   return at::where(k.detach().abs() < kLeastNormFactor, least, k);
 }
 
+// In one loop, or on a GPU one kernel, each way.
+Tensors fused(const NormWeightIn& in) {
+  Tensors inputs = {in.weight, in.gamma};
+  if (in.beta.defined()) inputs.push_back(in.beta);
+  if (in.bias.defined()) inputs.push_back(in.bias);
+  Tensors kept = {in.weight.detach(), in.gamma.detach()};
+  return apply_rules(
+      inputs, {.forward =
+                   [&](const Tensors&) {
+                     const NormWeightOut out = norm_weight_forward(in);
+                     kept.insert(kept.end(), out.kept.begin(), out.kept.end());
+                     return out.results;
+                   },
+               .backward = [least = in.least](const Tensors& gradients, const Tensors& saved) -> Tensors {
+                 return norm_weight_backward(gradients, {saved[0], saved[1], {saved.begin() + 2, saved.end()}, least});
+               },
+               .save = [&](const Tensors&, const Tensors&) { return kept; }});
+}
+
 std::vector<RtValue> norm_weight(const Node& node, const Inputs& in, ExecContext&) {
   const at::Tensor &weight = in[0].tensor(), &gamma = in[1].tensor();
   const ChannelPlace place = place_of(node);
@@ -35,11 +56,28 @@ std::vector<RtValue> norm_weight(const Node& node, const Inputs& in, ExecContext
                weight.dim(), " has no axis ", place.axis, " with ", place.group, " groups");
   QUENCH_CHECK(gamma.numel() == channels_of(weight, place), node.where(), ": ", gamma.numel(),
                " factors for a weight of ", channels_of(weight, place), " output channels");
-  const at::Tensor k = gamma / (in[2].tensor() + node.get_float("epsilon", 1e-5)).sqrt();
-  const at::Tensor scale = node.get_int("guard", 0) != 0 ? guarded(k) : k;
+  const bool folds = wants_output(node, 2), guards = node.get_int("guard", 0) != 0;
+  const double epsilon = node.get_float("epsilon", 1e-5);
+  const at::Tensor none, bias = folds && given(in, 5) ? in[5].tensor() : none;
+  const NormWeightIn all{weight,
+                         gamma,
+                         in[2].tensor(),
+                         folds ? in[3].tensor() : none,
+                         folds ? in[4].tensor() : none,
+                         bias,
+                         epsilon,
+                         guards ? kLeastNormFactor : 0.0};
+  if (place.axis == 0 && place.group == 1 && fits_norm_weight(all)) {
+    const Tensors found = fused(all);
+    std::vector<RtValue> results = {found[0], per_channel(found[1], weight.dim())};
+    if (folds) results.emplace_back(found[2]);
+    return results;
+  }
+  const at::Tensor k = gamma / (in[2].tensor() + epsilon).sqrt();
+  const at::Tensor scale = guards ? guarded(k) : k;
   std::vector<RtValue> results = {scale_channels(weight, scale, place), per_channel(scale, weight.dim())};
-  if (!wants_output(node, 2)) return results;
-  const at::Tensor centred = given(in, 5) ? in[5].tensor() - in[3].tensor() : -in[3].tensor();
+  if (!folds) return results;
+  const at::Tensor centred = bias.defined() ? bias - in[3].tensor() : -in[3].tensor();
   results.emplace_back(centred * k + in[4].tensor());
   return results;
 }

@@ -154,6 +154,11 @@ at::Tensor QatModule::forward(const at::Tensor& x) {
   return results[0];
 }
 
+std::vector<at::Tensor> QatModule::forward(const std::vector<at::Tensor>& inputs, const std::string& mode,
+                                           const std::vector<at::Tensor>& targets) {
+  return heads_.apply(mode, forward(inputs), targets);
+}
+
 // Another may have written the buffers: a checkpoint that was loaded by name.
 bool QatModule::has_scales() {
   if (has_scales_ || switches_[3].item<std::int64_t>() == 0) return has_scales_;

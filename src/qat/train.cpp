@@ -146,9 +146,11 @@ class Trainer : public Training {
     if (options_.start_measured && is_first()) options_.start_measured(*state_.start);
   }
 
+  // All processes stop after the same step, whichever of them was asked, and none leaves while the first one writes.
   void stop_if_asked() {
-    if (!options_.stop || !options_.stop()) return;
+    if (!options_.stop || !together_.any(options_.stop())) return;
     save();
+    together_.processes().barrier();
     fail("training was interrupted after step ", state_.step, " of ", all_steps());
   }
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/hash.h"
+#include "graph/autocast.h"
 #include "qat/augment.h"
-#include "qat/autocast.h"
 #include "qat/loss.h"
 #include "quench/error.h"
 

@@ -87,6 +87,13 @@ double TrainTogether::weight_of(double targets) const {
   return targets == 0 ? 0 : targets / mean.item<double>();
 }
 
+bool TrainTogether::any(bool here) const {
+  if (!all_.are_several()) return here;
+  at::Tensor most = at::full({1}, here ? 1.0 : 0.0, at::kDouble);
+  all_.max(most);
+  return most.item<double>() > 0;
+}
+
 void TrainTogether::begin() {
   before_.clear();
   if (!all_.are_several() || !graph_.flags().observe) return;

@@ -30,6 +30,8 @@ class TrainTogether {
   // many.
   double weight_of(double targets) const;
 
+  bool any(bool here) const;  // whether it is true in any process; all must ask
+
   // A step: begin, forward, backward, finish; then the optimizer's part.
   void begin();
   void backward(const at::Tensor& loss);  // gradients are what one process finds for the whole batch

@@ -6,6 +6,7 @@
 // sum(dy * conv(slope, W)): a forward convolution; or sum(W * dW) with dW the gradient of that one's weight, which a
 // GPU finds sooner than a sum over all of dy. Made by the pass skip_input_gradients, from LSQ's quantizers.
 #include <ATen/ATen.h>
+#include <ATen/autocast_mode.h>
 #include <c10/core/GradMode.h>
 
 #include "fake_quant/learned_scale.h"
@@ -59,6 +60,41 @@ at::Tensor with_scale_gradient(const at::Tensor& y, const ConvForm& form, const 
                    .save = [&](const Tensors&, const at::Tensor&) -> Tensors { return {x, used, zero, weight}; }});
 }
 
+// Both gradients of the layer, of its weight and of the scale, from one pass over dy: the quantized input and its
+// slopes stand side by side as channels, padded to what tensor cores take. saved: x, scale, zero point, weight.
+Tensors joint_gradients(const ConvForm& form, const FakeQuantSpec& spec, const at::Tensor& dy, const Tensors& saved) {
+  const at::Tensor &x = saved[0], &scale = saved[1], &weight = saved[3];
+  at::Tensor both;
+  const bool found = lsq_quantized_and_slopes(x, {scale, saved[2], spec.scheme, spec.by}, spec.options, both);
+  QUENCH_CHECK(found, "a GPU's loops do not take this input any more");
+  const std::int64_t channels = x.size(1);
+  std::vector<std::int64_t> sizes = weight.sizes().vec();
+  sizes[1] = both.size(1);
+  const at::Tensor wide = at::empty(sizes, weight.options(), weight.suggest_memory_format());
+  const at::Tensor gradient = weight_gradient(form, dy, both, wide);
+  return {gradient.narrow(1, 0, channels).contiguous(weight.suggest_memory_format()),
+          (gradient.narrow(1, channels, channels) * weight).sum().reshape(scale.sizes())};
+}
+
+bool takes_joint_gradients(const ConvForm& form, const Inputs& in) {
+  const at::Tensor &x = in[kX].tensor(), &weight = in[kWeight].tensor(), &quantized = in[kQuantized].tensor();
+  return x.is_cuda() && x.scalar_type() == at::kFloat && x.dim() == 4 && form.groups == 1 &&
+         x.is_contiguous(at::MemoryFormat::ChannelsLast) && quantized.scalar_type() == at::kFloat &&
+         weight.scalar_type() == at::kFloat && weight.requires_grad() && in[kScale].tensor().numel() == 1 &&
+         !at::autocast::is_autocast_enabled(at::kCUDA);
+}
+
+// conv(q, W), with these gradients.
+at::Tensor joint_conv(const ConvForm& form, const FakeQuantSpec& spec, const Inputs& in) {
+  const at::Tensor &x = in[kX].tensor(), &scale = in[kScale].tensor(), &quantized = in[kQuantized].tensor();
+  const at::Tensor used = used_scale(scale, spec.scheme), zero = in[kZeroPoint].tensor().detach();
+  return apply_rule({in[kWeight].tensor(), scale},
+                    {.forward = [&](const Tensors& of) { return convolve(form, quantized, of[0], std::nullopt); },
+                     .backward = [form, spec](const at::Tensor& dy,
+                                              const Tensors& saved) { return joint_gradients(form, spec, dy, saved); },
+                     .save = [&](const Tensors& of, const at::Tensor&) -> Tensors { return {x, used, zero, of[0]}; }});
+}
+
 std::vector<RtValue> conv_of_input(const Node& node, const Inputs& in, ExecContext&) {
   const at::Tensor &quantized = in[kQuantized].tensor(), &weight = in[kWeight].tensor(), &x = in[kX].tensor();
   const ConvForm form = conv_form(node, quantized, weight);
@@ -66,6 +102,7 @@ std::vector<RtValue> conv_of_input(const Node& node, const Inputs& in, ExecConte
   // Not quantizing, or somebody wants the gradient of the input too.
   if (quantized.is_same(x) || x.requires_grad() || !in[kScale].tensor().requires_grad() || !c10::GradMode::is_enabled())
     return {convolve(form, quantized, weight, bias)};
+  if (!bias && takes_joint_gradients(form, in)) return {joint_conv(form, spec_in_front_of(node), in)};
   const at::Tensor y = convolve(form, quantized.detach(), weight, bias);
   return {with_scale_gradient(y, form, spec_in_front_of(node), in)};
 }

@@ -19,11 +19,22 @@ RoundingSettings::RoundingSettings(const Options& options)
       weight_scale_rate(options.number("weight_scale_lr")),
       bias_rate(options.number("bias_lr")),
       prob(options.number("prob")),
+      prediction(options.number("prediction")),
       relative(options.word("loss") == "relative"),
       fisher(options.word("loss") == "fisher"),
       early_stop(options.flag("early_stop")),
       capture(options.flag("capture")) {
   std::tie(beta_from, beta_to) = two_numbers(options, "b_range");
+}
+
+RoundingSettings RoundingSettings::joint(const Options& options) {
+  RoundingSettings settings(options);
+  settings.iterations = static_cast<std::int64_t>(options.number("joint_count"));
+  settings.rate = options.number("joint_lr");
+  settings.scale_rate = options.number("joint_scale_lr");
+  settings.warm_up = options.number("joint_warm_up");
+  settings.prob = 1;  // what is learned last is learned on the network as it will be
+  return settings;
 }
 
 std::int64_t RoundingSettings::begin() const {

@@ -12,8 +12,9 @@ namespace quench {
 // The options of learn_rounding, and how they change with the steps.
 struct RoundingSettings {
   explicit RoundingSettings(const Options& options);
+  static RoundingSettings joint(const Options& options);  // of all units together
   std::int64_t iterations;
-  double warm_up, weight, rate, scale_rate, weight_scale_rate, bias_rate, prob, beta_from = 0, beta_to = 0;
+  double warm_up, weight, rate, scale_rate, weight_scale_rate, bias_rate, prob, prediction, beta_from = 0, beta_to = 0;
   bool relative, fisher, early_stop, capture;
 
   std::int64_t begin() const;             // of the regulariser

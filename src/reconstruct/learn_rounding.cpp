@@ -9,12 +9,13 @@
 #include "kernels/affine/learned.h"
 #include "kernels/replay.h"
 #include "quench/error.h"
-#include "quench/op.h"
 #include "reconstruct/adam.h"
+#include "reconstruct/joint_loss.h"
 #include "reconstruct/knobs.h"
 #include "reconstruct/method_options.h"
 #include "reconstruct/rounding.h"
 #include "reconstruct/scales_at_work.h"
+#include "reconstruct/unit_loss.h"
 
 namespace quench {
 namespace {
@@ -42,23 +43,6 @@ class Mixer {
   at::Tensor scale_, zero_;
 };
 
-// Channels are the last axis of sequences, the second of all else.
-double channels_of(const UnitWork& work, const at::Tensor& y) {
-  if (y.dim() < 2) return 1;
-  const Node* layer = work.weights().empty() ? nullptr : work.weights().back()->output().uses().front().node;
-  const bool is_sequence = y.dim() == 3 && layer && entry_of(*layer).traits.channel_axis != 1;
-  const bool is_product = y.dim() == 3 && layer && (layer->op() == "MatMul" || layer->op() == "Gemm");
-  return static_cast<double>(y.size(is_sequence || is_product ? 2 : 1));
-}
-
-// What the squared error is divided by, so that the regulariser weighs the same in every unit: the mean energy of an
-// element of the float output.
-double energy_of(const UnitWork& work) {
-  const at::Tensor rows = at::arange(std::min<std::int64_t>(work.items(), 256), at::kLong);
-  const double energy = work.target(rows.to(at::Device(work.device()))).square().mean().item<double>();
-  return energy > 0 ? energy : 1.0;
-}
-
 // A mask with infinities, and what is the same for all items, is the same in both networks.
 bool is_mixable(const Unit& unit, const std::string& input, const at::Tensor& value) {
   const std::vector<std::string>& shared = unit.shared_inputs;
@@ -68,17 +52,21 @@ bool is_mixable(const Unit& unit, const std::string& input, const at::Tensor& va
 
 class Loop {
  public:
-  Loop(UnitWork& work, bool learn_scales)
+  Loop(UnitWork& work, const RoundingSettings& settings, bool learn_scales)
       : work_(work),
-        settings_(work.options()),
+        settings_(settings),
         scales_(work.activations(), settings_.prob, learn_scales),
         knobs_(settings_, work),
-        mixer_(work.device(), settings_.prob),
-        channels_(channels_of(work, work.target(knobs_.rows()))) {
+        mixer_(work.device(), settings_.prob) {
     make_roundings();
     if (settings_.bias_rate > 0) make_biases();
-    if (settings_.fisher) work.sensitivity(knobs_.rows());  // now: a captured step could not compute it
-    if (settings_.relative) factor_ = 1.0 / (energy_of(work) * channels_);
+    if (joins()) {
+      const Options& options = work.options();
+      joint_ = std::make_unique<JointLoss>(work, options.number("joint_kl"),
+                                           Augment(options.word("joint_augment"), work.seed()));
+      return;
+    }
+    loss_ = std::make_unique<UnitLoss>(settings_, work, knobs_.rows());
     for (const auto& [name, value] : work.quantized_inputs(knobs_.rows()))
       if (is_mixable(work.unit(), name, value.tensor())) mixed_.insert(name);
   }
@@ -99,13 +87,15 @@ class Loop {
   }
 
  private:
+  bool joins() const { return !work_.ends().empty(); }
+
   // All alphas lie in one tensor, so that the regulariser is computed once, not weight by weight.
   void make_roundings() {
     Tensors alphas, gains;
     std::int64_t count = 0;
     for (Node* node : work_.weights()) {
       const bool learn_scale = settings_.weight_scale_rate > 0 && scale_may_learn(*node, {node});
-      roundings_.emplace_back(*node, work_.device(), learn_scale);
+      roundings_.emplace_back(*node, joins() ? work_.calibrated(*node) : *node, work_.device(), learn_scale);
       if (learn_scale) gains.push_back(roundings_.back().gain());
       count += roundings_.back().alpha().numel();
     }
@@ -147,17 +137,16 @@ class Loop {
       if ((now_ + 1) % kShowEvery == 0) work_.progress(now_ + 1, settings_.iterations);
       open = !has_converged(now_);
     }
+    if (!replay.refusal().empty()) record.note = concat("its steps could not be captured: ", replay.refusal());
   }
 
   void step() {
     knobs_.look();
     for (const Rounding& one : roundings_) work_.replace(one.quantizer().output(), one.soft());
-    const at::Tensor y = work_.run(inputs(), number());
-    const at::Tensor wanted = work_.target(knobs_.rows());
-    // The gradient of the loss, without recording it.
-    at::Tensor gradient = (y.detach() - wanted).mul_(2 * factor_ * channels_ / static_cast<double>(wanted.numel()));
-    if (settings_.fisher) gradient.mul_(work_.sensitivity(knobs_.rows()));
-    y.backward(gradient);
+    if (joint_)
+      joint_->backward(knobs_.rows(), number(), knobs_.counter());
+    else
+      loss_->backward(work_.run(inputs(), number()), knobs_.rows());
     if (captured_ || now_ >= settings_.begin()) add_penalty();
     rounding_->step(knobs_.rate());
     if (!scaling_) scaling_ = std::make_unique<Adam>(scales_.tensors());  // the first run puts scales on the device
@@ -201,12 +190,12 @@ class Loop {
   ScalesAtWork scales_;
   Knobs knobs_;
   const Mixer mixer_;
+  std::unique_ptr<UnitLoss> loss_;    // one
+  std::unique_ptr<JointLoss> joint_;  // or the other
   std::vector<Rounding> roundings_;
   at::Tensor alphas_;
   Tensors biases_;
   std::unique_ptr<Adam> rounding_, scaling_, stretching_, shifting_;
-  const double channels_;
-  double factor_ = 1.0;          // of the loss
   std::set<std::string> mixed_;  // inputs that are drawn from both networks, element by element
   bool captured_ = false;
   std::int64_t now_ = 0;
@@ -219,8 +208,11 @@ void check_rounding_options(const Options& options) {
   check_word(options, "loss", {"mse", "relative", "fisher"});
   check_range(options, "prob", 0, 1);
   check_range(options, "warm_up", 0, 1);
-  check_range(options, "max_count", 0, 1e9);
-  for (const char* rate : {"lr", "scale_lr", "weight_scale_lr", "bias_lr", "weight"})
+  check_range(options, "joint_warm_up", 0, 1);
+  for (const char* count : {"max_count", "joint_count"}) check_range(options, count, 0, 1e9);
+  Augment(options.word("joint_augment"), 0);
+  for (const char* rate : {"lr", "scale_lr", "weight_scale_lr", "bias_lr", "weight", "prediction", "joint_lr",
+                           "joint_scale_lr", "joint_kl"})
     check_range(options, rate, 0, 1e3);
   const auto [from, to] = two_numbers(options, "b_range");
   QUENCH_CHECK(from >= 1 && to >= 1, "both numbers of the option 'b_range' must be at least 1, not ", from, " and ",
@@ -228,27 +220,44 @@ void check_rounding_options(const Options& options) {
 }
 
 std::vector<OptionInfo> rounding_options(double prob, double iterations) {
-  return {{"prob", prob, "probability that an element is the quantized one"},
-          {"max_count", iterations, "iterations per unit"},
-          {"lr", 1e-3, "learning rate of the roundings"},
-          {"scale_lr", 4e-5, "learning rate of the activations' scales; 0: they stay"},
-          {"weight_scale_lr", 0.0,
-           "learning rate of the weights' scales, relative to them; 0: they stay; 3e-4 is a good one"},
-          {"bias_lr", 0.0, "learning rate of the biases; 0: they stay"},
-          {"warm_up", 0.2, "share of the iterations without the regulariser"},
-          {"weight", 0.01, "weight of the regulariser (lambda)"},
-          {"b_range", "20,2", "the regulariser's exponent, from and to (beta)"},
-          {"round_mode", "learned_hard_sigmoid", "how rounding learns; there is only this one"},
-          {"loss", "mse",
-           "mse; relative: to the energy of the unit's output; fisher: weighted by how much the network's output "
-           "depends on "
-           "it (docs/numerics.md 15.2)"},
-          {"capture", 1.0, "0: on a GPU, steps are run one by one instead of captured once and replayed"},
-          {"early_stop", 0.0, "1: end a unit when all but one rounding in 1000 are decided"}};
+  return {
+      {"prob", prob, "probability that an element is the quantized one"},
+      {"max_count", iterations, "iterations per unit"},
+      {"lr", 1e-3, "learning rate of the roundings"},
+      {"scale_lr", 4e-5, "learning rate of the activations' scales; 0: they stay"},
+      {"weight_scale_lr", 0.0,
+       "learning rate of the weights' scales, relative to them; 0: they stay; 3e-4 is a good one"},
+      {"bias_lr", 0.0, "learning rate of the biases; 0: they stay"},
+      {"warm_up", 0.2, "share of the iterations without the regulariser"},
+      {"weight", 0.01, "weight of the regulariser (lambda)"},
+      {"b_range", "20,2", "the regulariser's exponent, from and to (beta)"},
+      {"round_mode", "learned_hard_sigmoid", "how rounding learns; there is only this one"},
+      {"loss", "mse",
+       "mse; relative: to the energy of the unit's output; fisher: weighted by how much the network's output "
+       "depends on "
+       "it (docs/numerics.md 15.2)"},
+      {"prediction", 0.0,
+       "weight of the KL divergence of the network's prediction with this unit quantized and all behind it in "
+       "float (PD-Quant); 0: none"},
+      {"joint_count", 0.0, "iterations with all units together, after the last unit (docs/numerics.md 15.5); 0: none"},
+      {"joint_lr", 3e-3, "learning rate of the roundings while all units learn together"},
+      {"joint_scale_lr", 4e-5, "that of the activations' scales; 0: they stay"},
+      {"joint_warm_up", 0.7, "share of the joint iterations without the regulariser"},
+      {"joint_kl", 1.0, "weight of the KL divergence of the network's prediction while all units learn together"},
+      {"joint_augment", "", "how images vary while all units learn together: flip, crop, mix, or several with commas"},
+      {"capture", 1.0, "0: on a GPU, steps are run one by one instead of captured once and replayed"},
+      {"early_stop", 0.0, "1: end a unit when all but one rounding in 1000 are decided"}};
 }
 
 void learn_rounding(UnitWork& work, UnitRecord& record, bool learn_scales) {
-  Loop(work, learn_scales && work.options().number("scale_lr") > 0).run(record);
+  Loop(work, RoundingSettings(work.options()), learn_scales && work.options().number("scale_lr") > 0).run(record);
+}
+
+bool joins_units(const Options& options) { return options.number("joint_count") > 0; }
+
+void learn_jointly(UnitWork& network, UnitRecord& record, bool learn_scales) {
+  const RoundingSettings settings = RoundingSettings::joint(network.options());
+  Loop(network, settings, learn_scales && settings.scale_rate > 0).run(record);
 }
 
 }  // namespace quench

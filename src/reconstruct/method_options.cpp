@@ -45,6 +45,7 @@ std::vector<OptionInfo> options_of(const PtqMethod& method) {
       {"exclude_node_prefix", "", "layers whose names begin like this learn nothing; several with commas"},
       {"batch", 32.0, "items per step; a model with a fixed batch keeps its own"},
       {"max_memory", 0.0, "gigabytes of memory for caches, the rest goes to files; 0: no limit"},
+      {"bf16", 0.0, "1: convolutions and products of steps in bfloat16"},
       {"half", 0.0, "1: caches hold bfloat16"},
       {"cache", "", "where caches are kept: device, host or disk"},
       {"keep_gpu", 1.0, "0: caches are kept in host memory (MQBench's name for cache: host)"}};

@@ -3,7 +3,9 @@
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "core/hash.h"
 #include "data/batch_size.h"
@@ -52,15 +54,38 @@ std::string text_of(const Options& options) {
   return text;
 }
 
+// All units as one, which gives what the network gives.
+Unit joined(const std::vector<Unit>& units, const Graph& graph) {
+  Unit all;
+  all.name = "network";
+  std::set<std::string> made;
+  const auto add = [&](std::vector<std::string>& to, const std::vector<std::string>& names) {
+    for (const std::string& name : names)
+      if (!made.contains(name) && std::find(to.begin(), to.end(), name) == to.end()) to.push_back(name);
+  };
+  for (const Unit& unit : units) {
+    all.nodes.insert(all.nodes.end(), unit.nodes.begin(), unit.nodes.end());
+    all.layers.insert(all.layers.end(), unit.layers.begin(), unit.layers.end());
+    add(all.inputs, unit.inputs);
+    add(all.shared_inputs, unit.shared_inputs);
+    for (const auto* names : {&unit.outputs, &unit.shared_outputs}) made.insert(names->begin(), names->end());
+  }
+  for (const Value* output : graph.outputs()) all.outputs.push_back(output->name());
+  all.comparable = !units.empty() && units.back().comparable && units.back().outputs == all.outputs;
+  return all;
+}
+
 class Reconstruction {
  public:
   Reconstruction(const QuantizedModel& model, const Dataset& data, const ReconstructOptions& options)
       : options_(options),
         method_(PtqMethodRegistry::instance().get(options.method)),
         chosen_(checked_method_options(options.method, options.options)),
+        before_(model.graph),
         model_(model),
         plain_(options.device == "cpu" ? Graph(model.graph) : model.graph.clone()),  // a device takes tensors over
         units_(find_units(model.graph, unit_options(chosen_))),
+        network_(joined(units_, model.graph)),
         pool_(pool_options(chosen_, options.device, options.checkpoint)) {
     check_excluded();
     model_.graph = model.graph.clone();  // scales learn in place
@@ -72,6 +97,7 @@ class Reconstruction {
     streams_ = std::make_unique<Streams>(model.graph, data, units_, pool_, how);
     record_.cache_seconds += seconds_since(start);
     record_.items = streams_->items();
+    if (joins()) streams_->hold(network_);
     checkpoint_ = std::make_unique<Checkpoint>(options.checkpoint, job_key(model));
     float_ = std::make_unique<Executor>(plain_, ExecOptions{.device = options.device});
     quantized_ = std::make_unique<Executor>(model_.graph, ExecOptions{.device = options.device});
@@ -83,6 +109,7 @@ class Reconstruction {
     const auto start = Clock::now();
     for (std::size_t i = 0; i < units_.size(); ++i)
       with_context([&] { return concat("in the unit '", units_[i].name, "'"); }, [&] { work_on(i); });
+    if (joins()) with_context([&] { return "with all units together"; }, [&] { join(); });
     bring_home();
     model_.stage = ModelStage::kReconstructed;
     verify(model_, ModelStage::kReconstructed);
@@ -116,7 +143,7 @@ class Reconstruction {
   void work_on(std::size_t index) {
     const Unit& unit = units_[index];
     auto start = Clock::now();
-    streams_->run_plain(*float_, index);
+    streams_->run_plain(*float_, unit);
     record_.cache_seconds += seconds_since(start);
     if (unit.learns()) {
       UnitRecord record;
@@ -125,7 +152,7 @@ class Reconstruction {
       if (const auto kept = checkpoint_->load(index, record))
         restore(*kept);
       else
-        learn(index, record);
+        learn(unit, index, record);
       record_.units.push_back(record);
     }
     if (!unit.learns() && !unit.layers.empty())
@@ -134,37 +161,69 @@ class Reconstruction {
                                                      : "its outputs cannot be compared item by item"));
     for (Executor* one : {quantized_.get(), training_.get()}) one->refresh_constants();
     start = Clock::now();
-    const double error = streams_->run_quantized(*quantized_, index, true);
+    const double error = streams_->run_quantized(*quantized_, unit, true);
     record_.cache_seconds += seconds_since(start);
     if (unit.learns()) finish(index, error);
     streams_->drop_unused(index);
   }
 
-  void learn(std::size_t index, UnitRecord& record) {
-    const Unit& unit = units_[index];
+  // The network as one unit, whose number comes after the last one's.
+  void join() {
+    UnitRecord record;
+    record.name = network_.name;
+    const std::size_t index = units_.size();
+    if (const auto kept = checkpoint_->load(index, record))
+      restore(*kept);
+    else
+      learn(network_, index, record);
+    record_.units.push_back(record);
+    quantized_->refresh_constants();
+    finish(index, streams_->run_quantized(*quantized_, network_, false));
+  }
+
+  bool joins() const { return method_.join && method_.joins(chosen_) && network_.learns(); }
+
+  void learn(const Unit& unit, std::size_t index, UnitRecord& record) {
+    const bool is_network = &unit == &network_;
     const auto start = Clock::now();
-    record.error_before = streams_->run_quantized(*quantized_, index, false);
+    record.error_before = streams_->run_quantized(*quantized_, unit, false);
     const std::uint64_t seed = options_.seed * 0x9E3779B97F4A7C15 ^ stable_hash(unit.name);
     const WorkSettings settings{chosen_,
                                 options_.device,
                                 seed,
                                 streams_->chunk(),
                                 stays_on_device(),
-                                [&, seed] {
-                                  Executor rest(plain_, ExecOptions{.grad = true, .device = options_.device});
-                                  return sensitivity_of(*streams_, index, rest, pool_, seed);
-                                },
+                                [&, seed](RestOfNetwork& rest) { return sensitivity_of(rest, *streams_, pool_, seed); },
+                                [&](RestOfNetwork& rest) { return prediction_of(rest, *streams_, pool_); },
+                                [&] { return std::make_unique<RestOfNetwork>(*streams_, index, recorded_float()); },
+                                *float_,
+                                before_,
+                                is_network ? ends() : std::vector<std::string>{},
                                 [&](std::int64_t done, std::int64_t total) {
                                   if (options_.progress)
                                     options_.progress(unit.name, learned_ * total + done,
                                                       (learning_units() - resumed_) * total);
                                 }};
     UnitAtWork work(model_.graph, unit, *streams_, *training_, settings);
-    method_.learn(work, record);
+    (is_network ? method_.join : method_.learn)(work, record);
     training_->options().counter = nullptr;
     if (!work.note().empty()) record.note += (record.note.empty() ? "" : "; ") + work.note();
     learned_constants_ = work.learned();
     record.seconds = seconds_since(start);
+  }
+
+  // What the units that learn give, which the network's own output is among.
+  std::vector<std::string> ends() const {
+    std::vector<std::string> names;
+    for (const Unit& unit : units_)
+      if (unit.learns() || &unit == &units_.back()) names.push_back(unit.output());
+    return names;
+  }
+
+  Executor& recorded_float() {
+    if (!recorded_)
+      recorded_ = std::make_unique<Executor>(plain_, ExecOptions{.grad = true, .device = options_.device});
+    return *recorded_;
   }
 
   // What the device took over goes back to where the rest of the model is.
@@ -199,19 +258,22 @@ class Reconstruction {
   }
 
   std::int64_t learning_units() const {
-    return std::count_if(units_.begin(), units_.end(), [](const Unit& unit) { return unit.learns(); });
+    return std::count_if(units_.begin(), units_.end(), [](const Unit& unit) { return unit.learns(); }) + joins();
   }
 
   const ReconstructOptions& options_;
   const PtqMethod& method_;
   const Options chosen_;
+  const Graph& before_;
   QuantizedModel model_;  // becomes the result
   Graph plain_;           // the float network
   const std::vector<Unit> units_;
+  const Unit network_;  // all of them
   RowPool pool_;
   std::unique_ptr<Streams> streams_;
   std::unique_ptr<Checkpoint> checkpoint_;
   std::unique_ptr<Executor> float_, quantized_, training_;
+  std::unique_ptr<Executor> recorded_;                   // the float network for autograd; null until it is asked for
   std::map<std::string, at::Tensor> learned_constants_;  // of the unit just learned
   std::int64_t learned_ = 0, resumed_ = 0;               // units
   ReconstructionRecord record_;

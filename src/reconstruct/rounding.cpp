@@ -10,7 +10,8 @@
 namespace quench {
 namespace {
 
-constexpr double kDecided = 0.05;  // h this close to 0 or 1 counts as such
+constexpr double kDecided = 0.05;   // h this close to 0 or 1 counts as such
+constexpr double kOpenAlpha = 1.6;  // h is 0.1 or 0.9
 
 std::unique_ptr<FakeQuant> adaround(const FakeQuantSpec& like, const char* mode) {
   FakeQuantSpec spec = like;
@@ -33,23 +34,35 @@ at::Tensor penalty_gradient(const at::Tensor& alpha, const at::Tensor& weight, c
   return at::sigmoid_backward(slope, sigma);
 }
 
-Rounding::Rounding(const Node& quantizer, const std::string& device, bool learn_scale) : quantizer_(&quantizer) {
-  const FakeQuantSpec spec = fake_quant_spec(quantizer);
+Rounding::Rounding(const Node& quantizer, const std::string& device, bool learn_scale)
+    : Rounding(quantizer, quantizer, device, learn_scale) {}
+
+Rounding::Rounding(const Node& quantizer, const Node& before, const std::string& device, bool learn_scale)
+    : quantizer_(&quantizer) {
+  const FakeQuantSpec spec = fake_quant_spec(before);
   soft_ = adaround(spec, "soft");
   hard_ = adaround(spec, "hard");
   nearest_ = adaround(spec, "nearest");
   const at::Device where(device);
-  weight_ =
-      std::make_shared<const at::Tensor>(quantizer.input(0)->tensor().detach().to(where, at::kFloat).contiguous());
+  weight_ = std::make_shared<const at::Tensor>(before.input(0)->tensor().detach().to(where, at::kFloat).contiguous());
   // The scales that the quantizer really uses, whatever it learns them as.
-  const QParams params = qparams_of(quantizer);
+  const QParams params = qparams_of(before);
   const std::vector<std::int64_t> shape = spec.scheme.scale_shape(weight_->sizes().vec());
   tensors_.all = {at::tensor(params.scale).reshape(shape).to(where),
                   at::tensor(params.zero_point, at::kFloat).reshape(shape).to(where), at::Tensor()};
   tensors_.all[2] =
       adaround_initial(*weight_, {tensors_.scale(), tensors_.zero_point(), spec.scheme, spec.by}).requires_grad_();
-  gain_ =
-      std::make_shared<const at::Tensor>(learn_scale ? at::ones_like(tensors_.scale()).requires_grad_() : at::Tensor());
+  const at::Tensor scale = at::tensor(qparams_of(quantizer).scale).reshape(shape).to(where);
+  gain_ = std::make_shared<const at::Tensor>(learn_scale ? (scale / tensors_.scale()).requires_grad_() : at::Tensor());
+  if (&quantizer != &before) begin_at(quantizer.input(0)->tensor().detach().to(where, at::kFloat));
+}
+
+// Nearly where hard rounding gives this: a rounding that is decided has no gradient.
+void Rounding::begin_at(const at::Tensor& weight) {
+  const c10::AutoGradMode no_grad(false);
+  at::Tensor alpha = tensors_.all[2].detach();
+  const at::Tensor down = (alpha.fill_(-kOpenAlpha), hard()), up = (alpha.fill_(kOpenAlpha), hard());
+  alpha.mul_(at::where((weight - up).abs() < (weight - down).abs(), 1.0, -1.0));
 }
 
 const at::Tensor& Rounding::gain() const { return *gain_; }

@@ -16,6 +16,8 @@ class Rounding {
   // `quantizer` must have scales; alpha begins where soft rounding gives the weight itself. With `learn_scale` its
   // scale learns, too, while the codes that are rounded from stay (Genie-M, Jeon et al. 2023, section 4.2).
   Rounding(const Node& quantizer, const std::string& device, bool learn_scale = false);
+  // One that has learned already goes on: `before` is the quantizer as it was at first, with its weight.
+  Rounding(const Node& quantizer, const Node& before, const std::string& device, bool learn_scale);
 
   const Node& quantizer() const { return *quantizer_; }
   const at::Tensor& alpha() const { return tensors_.own(0); }  // requires a gradient
@@ -28,6 +30,7 @@ class Rounding {
   double moved() const;                   // share whose code is not the nearest one
 
  private:
+  void begin_at(const at::Tensor& weight);
   at::Tensor rounded(const FakeQuant& how) const;
   at::Tensor stretched(const at::Tensor& weight, const at::Tensor& gain) const;
 

@@ -2,12 +2,12 @@
 // (Li et al. 2021, equation 10; docs/numerics.md 15.2).
 #pragma once
 
-#include "reconstruct/streams.h"
+#include "reconstruct/rest_of_network.h"
 
 namespace quench {
 
-// For every item and element; their mean is 1. `executor` runs the float network and records for autograd.
-std::unique_ptr<RowStore> sensitivity_of(const Streams& streams, std::size_t unit, Executor& executor, RowPool& pool,
+// For every item and element; their mean is 1.
+std::unique_ptr<RowStore> sensitivity_of(RestOfNetwork& rest, const Streams& streams, RowPool& pool,
                                          std::uint64_t seed);
 
 }  // namespace quench

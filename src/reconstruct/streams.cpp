@@ -118,15 +118,13 @@ void Streams::for_chunks(const std::function<void(std::int64_t first, std::int64
     body(first, std::min(options_.chunk, items_ - first));
 }
 
-void Streams::run_plain(Executor& executor, std::size_t unit) {
-  const Unit& now = units_[unit];
+void Streams::run_plain(Executor& executor, const Unit& now) {
   for_chunks([&](std::int64_t first, std::int64_t count) {
     keep_outputs(plain_, now, executor.run(plain_.inputs(now, first, count), fetches_of(now)), items_, first);
   });
 }
 
-double Streams::run_quantized(Executor& executor, std::size_t unit, bool keep) {
-  const Unit& now = units_[unit];
+double Streams::run_quantized(Executor& executor, const Unit& now, bool keep) {
   double error = 0, energy = 0;
   for_chunks([&](std::int64_t first, std::int64_t count) {
     const NamedValues outputs = executor.run(quantized_.inputs(now, first, count), fetches_of(now));
@@ -139,8 +137,13 @@ double Streams::run_quantized(Executor& executor, std::size_t unit, bool keep) {
   return energy > 0 ? error / energy : 0.0;
 }
 
+void Streams::hold(const Unit& unit) {
+  held_.insert(unit.inputs.begin(), unit.inputs.end());
+  held_.insert(unit.outputs.begin(), unit.outputs.end());
+}
+
 void Streams::drop_unused(std::size_t done) {
-  std::set<std::string> read;
+  std::set<std::string> read = held_;
   for (std::size_t i = done + 1; i < units_.size(); ++i) read.insert(units_[i].inputs.begin(), units_[i].inputs.end());
   for (std::size_t i = 0; i <= done; ++i)
     for (const auto* names : {&units_[i].inputs, &units_[i].outputs})

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -64,10 +65,11 @@ class Streams {
   const Stream& quantized() const { return quantized_; }
 
   // The unit's outputs in the float network; they are what its outputs should be.
-  void run_plain(Executor& executor, std::size_t unit);
+  void run_plain(Executor& executor, const Unit& unit);
   // In the quantized network; with `keep` they become what later units read. The squared error of its only output,
   // relative to the energy of the float one (0 if it has several).
-  double run_quantized(Executor& executor, std::size_t unit, bool keep);
+  double run_quantized(Executor& executor, const Unit& unit, bool keep);
+  void hold(const Unit& unit);         // what enters and leaves it is never dropped
   void drop_unused(std::size_t done);  // what no unit after this one reads
   // All items, as many at once as go through a unit.
   void for_chunks(const std::function<void(std::int64_t first, std::int64_t count)>& body) const;
@@ -80,6 +82,7 @@ class Streams {
   Stream plain_, quantized_;
   std::int64_t items_ = 0;
   std::uint64_t hash_ = 0;
+  std::set<std::string> held_;
 };
 
 }  // namespace quench

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "graph/autocast.h"
 #include "quench/error.h"
 #include "quench/op.h"
 #include "reconstruct/method_options.h"
@@ -107,18 +108,48 @@ NamedValues UnitAtWork::quantized_inputs(const at::Tensor& rows) const {
 at::Tensor UnitAtWork::target(const at::Tensor& rows) const { return streams_.plain().store(unit_.output()).get(rows); }
 
 at::Tensor UnitAtWork::sensitivity(const at::Tensor& rows) {
-  if (!sensitivity_) sensitivity_ = settings_.find_sensitivity();
+  if (!sensitivity_) sensitivity_ = settings_.find_sensitivity(rest());
   return sensitivity_->get(rows);
+}
+
+at::Tensor UnitAtWork::prediction(const at::Tensor& rows) {
+  if (!prediction_) prediction_ = settings_.find_prediction(rest());
+  return prediction_->get(rows);
+}
+
+at::Tensor UnitAtWork::predict(const at::Tensor& output, const at::Tensor& rows) {
+  return rest().run(output, rows).begin()->second.tensor();
+}
+
+RestOfNetwork& UnitAtWork::rest() {
+  if (!rest_) rest_ = settings_.find_rest();
+  return *rest_;
 }
 
 void UnitAtWork::replace(const Value& value, const at::Tensor& by) { replaced_[value.name()] = RtValue(by); }
 
 at::Tensor UnitAtWork::run(const NamedValues& inputs, std::uint64_t step) {
+  return run(inputs, step, {unit_.output()}).begin()->second.tensor();
+}
+
+NamedValues UnitAtWork::run_float(const NamedValues& inputs, const std::vector<std::string>& values) {
+  return settings_.plain.run(inputs, values);
+}
+
+const Node& UnitAtWork::calibrated(const Node& quantizer) const {
+  return *settings_.before.find_node(quantizer.name());
+}
+
+NamedValues UnitAtWork::run(const NamedValues& inputs, std::uint64_t step, const std::vector<std::string>& values) {
   NamedValues feeds = inputs;
   for (const auto& [name, value] : replaced_) feeds[name] = value;
   training_.options().seed = settings_.seed;
   training_.options().step = step;
-  return training_.run(feeds, {unit_.output()}).at(unit_.output()).tensor();
+  const Autocast autocast(settings_.options.flag("bf16"), settings_.device);
+  NamedValues results = training_.run(feeds, values);
+  for (auto& [name, value] : results)
+    if (value.tensor().scalar_type() == at::kBFloat16) value = RtValue(value.tensor().to(at::kFloat));
+  return results;
 }
 
 void UnitAtWork::count_by(const at::Tensor& counter) {

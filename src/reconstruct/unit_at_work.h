@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "quench/ptq_method.h"
+#include "reconstruct/rest_of_network.h"
 #include "reconstruct/streams.h"
 
 namespace quench {
@@ -14,7 +15,11 @@ struct WorkSettings {
   std::uint64_t seed;
   std::int64_t batch;
   bool cached_on_device;
-  std::function<std::unique_ptr<RowStore>()> find_sensitivity;
+  std::function<std::unique_ptr<RowStore>(RestOfNetwork& rest)> find_sensitivity, find_prediction;
+  std::function<std::unique_ptr<RestOfNetwork>()> find_rest;
+  Executor& plain;      // the float network
+  const Graph& before;  // the quantized one before any unit learned
+  std::vector<std::string> ends;
   std::function<void(std::int64_t done, std::int64_t total)> progress;
 };
 
@@ -35,11 +40,17 @@ class UnitAtWork : public UnitWork {
   NamedValues quantized_inputs(const at::Tensor& rows) const override;
   at::Tensor target(const at::Tensor& rows) const override;
   at::Tensor sensitivity(const at::Tensor& rows) override;
+  at::Tensor prediction(const at::Tensor& rows) override;
+  at::Tensor predict(const at::Tensor& output, const at::Tensor& rows) override;
   std::vector<Node*> weights() const override { return weights_; }
   std::vector<Node*> activations() const override { return activations_; }
   std::vector<Value*> biases() const override { return biases_; }
   void replace(const Value& value, const at::Tensor& by) override;
   at::Tensor run(const NamedValues& inputs, std::uint64_t step) override;
+  NamedValues run(const NamedValues& inputs, std::uint64_t step, const std::vector<std::string>& values) override;
+  NamedValues run_float(const NamedValues& inputs, const std::vector<std::string>& values) override;
+  const std::vector<std::string>& ends() const override { return settings_.ends; }
+  const Node& calibrated(const Node& quantizer) const override;
   void commit(Value& constant, const at::Tensor& by) override;
   void progress(std::int64_t done, std::int64_t total) override;
   bool stays_on_device() const override { return settings_.cached_on_device; }
@@ -48,6 +59,7 @@ class UnitAtWork : public UnitWork {
   const std::string& note() const { return note_; }   // which layers learn nothing, and why
   std::map<std::string, at::Tensor> learned() const;  // constants that may have changed, by name
  private:
+  RestOfNetwork& rest();
   void find_quantizers();
   void find_biases();
   void commit_weight(Node& quantizer, const at::Tensor& by);
@@ -62,7 +74,8 @@ class UnitAtWork : public UnitWork {
   WorkSettings settings_;
   std::vector<Node*> weights_, activations_;
   std::vector<Value*> biases_;
-  std::unique_ptr<RowStore> sensitivity_;  // null until it is asked for
+  std::unique_ptr<RestOfNetwork> rest_;                 // null until it is asked for, as are
+  std::unique_ptr<RowStore> sensitivity_, prediction_;  // these
   NamedValues replaced_;
   std::string note_;
   mutable std::int64_t epoch_ = -1;

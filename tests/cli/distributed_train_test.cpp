@@ -78,6 +78,28 @@ TEST(DistributedTraining, AKilledOneEndsTheOthersAndIsResumed) {
   EXPECT_EQ(read_text(folder.path("parts/training/steps.csv")), read_text(folder.path("whole/training/steps.csv")));
 }
 
+// Whichever of them is interrupted, all stop after the same step, and that is where the run goes on.
+TEST(DistributedTraining, AnInterruptStopsAllWithACheckpoint) {
+  const TemporaryFolder folder;
+  StartedTogether whole(2, job(folder.path("whole")), true);
+  expect_success(whole);
+  for (const std::size_t interrupted : {0, 1}) {
+    const std::string name = "parts" + std::to_string(interrupted);
+    {
+      StartedTogether two(2, job(folder.path(name), {"--set", "train.checkpoint_every=0"}), true);
+      ASSERT_TRUE(appears(folder.path(name + "/training/steps.csv"))) << two.error(0);
+      two.kill(interrupted, SIGINT);
+      EXPECT_TRUE(two.end_within(30));
+      for (const std::size_t rank : {0, 1}) EXPECT_NE(two.code(rank), 0);
+      EXPECT_NE(two.error(0).find("training was interrupted after step"), std::string::npos) << two.error(0);
+      ASSERT_TRUE(std::filesystem::exists(folder.path(name + "/training/checkpoint.safetensors")));
+    }
+    StartedTogether resumed(2, job(folder.path(name), {"--resume", "--set", "train.checkpoint_every=0"}), true);
+    expect_success(resumed);
+    EXPECT_EQ(read_text(folder.path(name + "/training/steps.csv")), read_text(folder.path("whole/training/steps.csv")));
+  }
+}
+
 TEST(DistributedTraining, ABatchThatCannotBeSharedIsRefused) {
   const TemporaryFolder folder;
   StartedTogether two(2, job(folder.path("out"), {}, "15"), true);

@@ -39,6 +39,15 @@ void interrupt_postponed(int times) {
   std::_Exit(postponed.is_noted() && noted_interrupt() == SIGINT ? 7 : 2);
 }
 
+// Ctrl-C, and what a launcher makes of it.
+void interrupt_as_launched(int again) {
+  end_cleanly_on_interrupt();
+  PostponedInterrupt postponed;
+  for (const int signal : {SIGINT, SIGTERM, again})
+    if (signal != 0) std::raise(signal);
+  std::_Exit(postponed.is_noted() && noted_interrupt() == SIGINT ? 7 : 2);
+}
+
 void interrupt_unheard() {
   end_cleanly_on_interrupt();
   {
@@ -52,6 +61,8 @@ TEST(Interrupt, IsNotedFirstWherePostponed) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(interrupt_postponed(1), testing::ExitedWithCode(7), "once more ends at once");
   EXPECT_EXIT(interrupt_postponed(2), testing::ExitedWithCode(130), "quench: interrupted");
+  EXPECT_EXIT(interrupt_as_launched(0), testing::ExitedWithCode(7), "once more ends at once");
+  EXPECT_EXIT(interrupt_as_launched(SIGINT), testing::ExitedWithCode(130), "quench: interrupted");
   EXPECT_EXIT(interrupt_unheard(), testing::ExitedWithCode(130), "quench: interrupted");
 }
 

@@ -40,5 +40,34 @@ TEST(ReconstructOnCuda, CapturedStepsLearnTheSame) {
   }
 }
 
+// What goes through the rest of the network, or through all of it, is captured as well.
+TEST(ReconstructOnCuda, PredictionsAndJointStepsAreCaptured) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "no CUDA device";
+  const auto data = random_images(64);
+  for (const double bf16 : {0.0, 1.0}) {
+    ReconstructOptions options;
+    options.method = "brecq";
+    options.device = "cuda";
+    options.options = Options{{"max_count", 60.0},
+                              {"batch", 16.0},
+                              {"lr", 1e-2},
+                              {"prediction", 1.0},
+                              {"joint_count", 60.0},
+                              {"bf16", bf16},
+                              {"bias_lr", 1e-3},
+                              {"joint_lr", 1e-2},
+                              {"weight_scale_lr", 1e-3},
+                              {"joint_augment", "flip,crop,mix"}};
+    QuantizedModel model = calibrated_net(*data);
+    const ReconstructionRecord record = reconstruct(model, *data, options);
+    ASSERT_EQ(record.units.size(), 5U);
+    for (const UnitRecord& unit : record.units) {
+      EXPECT_EQ(unit.note, "") << unit.name;
+      EXPECT_EQ(unit.iterations, 60);
+      if (unit.name != "stem.conv") EXPECT_LT(unit.error_after, 1.1 * unit.error_before) << unit.name;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace quench

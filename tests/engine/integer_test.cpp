@@ -29,6 +29,9 @@ const std::vector<Geometry>& geometries() {
       {"3x3", {2, 16, 11, 10}, {32, 16, 3, 3}, {1, 1, 1, 1}, {1, 1}},
       {"uneven pads and strides", {2, 5, 11, 10}, {7, 5, 3, 2}, {1, 0, 2, 1}, {2, 3}},
       {"dilated", {1, 8, 13, 12}, {8, 8, 3, 3}, {2, 2, 2, 2}, {1, 1}, 1, {2, 2}},
+      {"3x3 of three channels", {2, 3, 17, 14}, {32, 3, 3, 3}, {1, 1, 1, 1}, {2, 2}},
+      {"rows dilated", {1, 8, 13, 12}, {40, 8, 3, 3}, {2, 1, 2, 1}, {1, 1}, 1, {2, 1}},
+      {"1x1 in strides", {2, 20, 9, 8}, {72, 20, 1, 1}, {0, 0, 0, 0}, {2, 2}},
       {"first layer", {2, 3, 33, 31}, {16, 3, 7, 7}, {3, 3, 3, 3}, {2, 2}},
       {"groups", {2, 12, 8, 8}, {18, 4, 3, 3}, {1, 1, 1, 1}, {1, 1}, 3},
       {"depthwise", {2, 80, 9, 12}, {80, 1, 3, 3}, {1, 1, 1, 1}, {1, 1}, 80},
@@ -105,6 +108,24 @@ TEST(EngineInteger, ConvGivesThePlainCodesUnderEveryRule) {
                            relu ? 0 : 100,
                            relu};
         expect_equal_codes(*conv_layer(one), std::string(geometry.name) + ", " + rule);
+      }
+}
+
+TEST(EngineInteger, DepthwiseGivesThePlainCodesForAllChannelsAndWidths) {
+  at::manual_seed(4);
+  for (const std::int64_t channels : {2, 31, 32, 33, 50, 63, 64, 65, 80, 96, 97, 128, 144, 160})
+    for (const std::int64_t width : {1, 2, 3, 4, 7, 8})
+      for (const std::int64_t stride : {1, 2}) {
+        const Geometry geometry{"depthwise",         {2, channels, width + 1, width},
+                                {channels, 1, 3, 3}, {1, 1, 1, 1},
+                                {stride, stride},    channels};
+        for (const char* x : {"uint8 affine tensor", "int8 affine tensor"})
+          for (const std::int32_t zero : {0, 11}) {
+            const ConvCase one{geometry, x,    "int8 symmetric channel:0", "uint8 affine tensor", "mlas", 5, 0,
+                               zero,     false};
+            expect_equal_codes(*conv_layer(one),
+                               std::to_string(channels) + " channels, width " + std::to_string(width));
+          }
       }
 }
 

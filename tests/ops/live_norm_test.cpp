@@ -73,6 +73,22 @@ TEST(LiveNorm, IsTheStepsThatItStandsFor) {
   }
 }
 
+// Floats go through fused loops: a few hundred operations in float.
+TEST(LiveNorm, IsTheSameInFloat) {
+  const std::vector<at::Tensor> fused = learning(samples(at::kFloat)), steps = learning(samples(at::kFloat));
+  CheckedOp op = live_norm(true);
+  op.grad = true;
+  const at::Tensor z = op.result(values(fused)), expected = in_steps(steps, true);
+  EXPECT_LT(distance(z, expected), 1e-5);
+  EXPECT_LT(distance(fused[3], steps[3]), 1e-5) << "running mean";
+  EXPECT_LT(distance(fused[4], steps[4]), 1e-5) << "running variance";
+  const at::Tensor dz = at::randn_like(z);
+  z.backward(dz);
+  expected.backward(dz);
+  for (const std::size_t i : {0, 1, 2, 5, 6})
+    EXPECT_LT(distance(fused[i].grad(), steps[i].grad()), 1e-4) << "input " << i;
+}
+
 TEST(LiveNorm, HasTheGradientsOfItsFormulaWithoutBiases) {
   std::vector<at::Tensor> in = samples();
   in.resize(6);

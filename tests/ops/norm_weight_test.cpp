@@ -47,6 +47,47 @@ TEST(NormWeight, HasTheGradientsOfItsFormula) {
   EXPECT_LT(gradient_error(norm_weight(0, 1, true), {w, gamma, constant(2.0), constant(0.5), constant(1.0)}, 2), 1e-6);
 }
 
+// Floats go through one loop each way. The formula in LibTorch, in double: sums of 18 products in float.
+TEST(NormWeight, HasTheSameGradientsInOneLoop) {
+  for (const int round : {0, 1, 2, 3}) {
+    const bool channels_last = round % 2 == 1, has_bias = round < 2;
+    at::manual_seed(2);
+    at::Tensor w = at::randn({5, 2, 3, 3}), gamma = at::randn({5}), variance = at::rand({5}) + 0.5;
+    if (channels_last) w = w.contiguous(at::MemoryFormat::ChannelsLast);
+    const at::Tensor mean = at::randn({5}), beta = at::randn({5}), bias = at::randn({5});
+    gamma.select(0, 1).fill_(1e-8F);
+    std::vector<at::Tensor> in, twins;
+    for (const at::Tensor& one : {w, gamma, beta, bias}) {
+      in.push_back(one.clone().requires_grad_());
+      twins.push_back(one.to(at::kDouble).requires_grad_());
+    }
+    CheckedOp op = norm_weight(0, 1, true);
+    op.grad = true;
+    const at::Tensor moving = variance.clone(), centre = mean.clone();
+    std::vector<RtValue> given = {in[0], in[1], moving, centre, in[2]};
+    if (has_bias) given.emplace_back(in[3]);
+    const auto found = op(given);
+    moving.fill_(7.0F);  // as training does before the backward pass
+    centre.fill_(7.0F);
+    const at::Tensor k = twins[1] / variance.to(at::kDouble).sqrt();
+    const at::Tensor used = at::where(k.detach().abs() < 1e-5, at::full_like(k, 1e-5), k);
+    const at::Tensor spread = used.reshape({1, 5, 1, 1});
+    const std::vector<at::Tensor> expected = {twins[0] * used.reshape({5, 1, 1, 1}), spread,
+                                              (has_bias ? twins[3] - mean : -mean) * k + twins[2]};
+    at::Tensor sum = at::zeros({}), twin_sum = at::zeros({}, at::kDouble);
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_LT(distance(found[i].tensor(), expected[i]), 1e-5) << i;
+      const at::Tensor dy = at::randn(expected[i].sizes());
+      sum = sum + (found[i].tensor() * dy).sum();
+      twin_sum = twin_sum + (expected[i] * dy).sum();
+    }
+    sum.backward();
+    twin_sum.backward();
+    for (std::size_t i = 0; i < (has_bias ? 4 : 3); ++i)
+      EXPECT_LT(distance(in[i].grad(), twins[i].grad()), 1e-4) << "input " << i;
+  }
+}
+
 TEST(NormWeight, RefusesWhatDoesNotFit) {
   const at::Tensor five = at::ones({5}), w = at::ones({6, 2});
   EXPECT_NE(error_of(norm_weight(0, 1, true), {w, five, five, five, five})

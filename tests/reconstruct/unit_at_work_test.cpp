@@ -50,6 +50,24 @@ TEST(UnitAtWork, AMethodCommitsScalesAndZeroPoints) {
   }
 }
 
+// The products are coarser, and the result is as good.
+TEST(UnitAtWork, StepsInBfloat16) {
+  const auto data = random_images(32);
+  QuantizedModel fine = calibrated_net(*data), coarse = calibrated_net(*data);
+  ReconstructOptions options = by("qdrop");
+  options.options = Options{{"max_count", 150.0}, {"batch", 16.0}, {"lr", 1e-2}};
+  const ReconstructionRecord before = reconstruct(fine, *data, options);
+  options.options.set("bf16", 1.0);
+  const ReconstructionRecord after = reconstruct(coarse, *data, options);
+  const auto weight = [](const QuantizedModel& model) { return model.graph.value("block0.conv1.weight").tensor(); };
+  EXPECT_FALSE(weight(fine).equal(weight(coarse)));
+  EXPECT_EQ(weight(coarse).scalar_type(), at::kFloat);
+  for (std::size_t i = 1; i < before.units.size(); ++i) {
+    EXPECT_LT(after.units[i].error_after, after.units[i].error_before);
+    EXPECT_LT(after.units[i].error_after, 1.3 * before.units[i].error_after);
+  }
+}
+
 TEST(UnitAtWork, WhatAMethodCommittedIsInTheCheckpoint) {
   std::string folder = (std::filesystem::temp_directory_path() / "quench_unit_at_work_XXXXXX").string();
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);

@@ -62,7 +62,7 @@ class StartedTogether {
     std::filesystem::remove_all(folder_);
   }
 
-  void kill(std::size_t rank) const { ::kill(children_[rank], SIGKILL); }
+  void kill(std::size_t rank, int signal = SIGKILL) const { ::kill(children_[rank], signal); }
   // Whether all have ended by then.
   bool end_within(double seconds) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);

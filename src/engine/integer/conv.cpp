@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 
 #include "engine/integer/depthwise.h"
+#include "engine/integer/own_product.h"
 #include "engine/integer/pad.h"
 #include "engine/integer/product.h"
 #include "engine/steps/window.h"
@@ -36,10 +37,15 @@ bool build_conv(Builder& builder, const Node& node) {
   if (fits_depthwise(*product, window, groups)) return add_depthwise(builder, node, form, *product, window, x);
 
   // The code of zero around the image: oneDNN would pad with the code 0.
-  if (has_pads(window) && form.in[0].params.zero_point[0] != 0) {
+  const bool own = fits_own_product(*product, window, groups);
+  if (has_pads(window) && (own || form.in[0].params.zero_point[0] != 0)) {
     x = add_padding(builder, node, x, window, form.in[0].params.zero_point[0]);
     window.begin.assign(window.begin.size(), 0);
     window.end.assign(window.end.size(), 0);
+  }
+  if (own) {
+    builder.define(node.output(), add_own_product(builder, node, form, *product, window, x));
+    return true;
   }
   Sizes packed = w_sizes;
   if (groups > 1) {

@@ -1,17 +1,27 @@
 #include "engine/integer/depthwise.h"
 
-#include "engine/simd/byte_loops.h"
+#include "engine/simd/depthwise.h"
 #include "kernels/parallel.h"
 
 namespace quench {
 namespace {
 
 using Type = dnnl::memory::data_type;
-constexpr std::int32_t kSignShift = 128;  // from signed codes to the unsigned ones that the instruction takes
 
 struct Image {
   std::int64_t items, channels, height, width, out_height, out_width;
 };
+
+// Bias or multiplier of the loop's lanes.
+template <typename T>
+std::vector<T> by_lane(const std::vector<T>& values, std::int64_t channels) {
+  std::vector<T> lanes;
+  for (std::int64_t i = 0; i < depthwise_blocks(channels) * kDepthwiseLanes; ++i) {
+    const std::int64_t channel = depthwise_channel(channels, i / kDepthwiseLanes, i % kDepthwiseLanes);
+    lanes.push_back(channel < 0 ? T{} : values[values.size() == 1 ? 0 : static_cast<std::size_t>(channel)]);
+  }
+  return lanes;
+}
 
 class DepthwiseStep : public Task {
  public:
@@ -21,45 +31,49 @@ class DepthwiseStep : public Task {
         top_(window.begin[0]),
         x_(x),
         y_(y),
-        weights_(static_cast<std::size_t>(packed_depthwise_bytes(image.channels))),
-        bias_(padded(product.bias, product.bias.size())),
-        multiplier_(padded(product.multiplier, product.bias.size())) {
+        weights_(static_cast<std::size_t>(depthwise_blocks(image.channels) * kDepthwiseBlockBytes)),
+        bias_(by_lane(product.bias_for(form.in[0].scheme.is_signed()), image.channels)),
+        multiplier_(by_lane(product.multiplier, image.channels)),
+        padding_(static_cast<std::size_t>(image.channels) + 64,
+                 static_cast<std::uint8_t>(form.in[0].params.zero_point[0])) {
     pack_depthwise(image.channels, product.weight.data(), weights_.data());
-    const bool is_signed = form.in[0].scheme.is_signed();
-    if (is_signed) take_back_shift(product.weight.data());
-    row_ = {{nullptr, nullptr, nullptr},
-            image.channels,
-            image.width,
-            image.out_width,
-            window.strides[0],
-            window.begin[1],
-            static_cast<std::uint8_t>(form.in[0].params.zero_point[0]),
-            is_signed,
-            weights_.data(),
-            byte_result(product, bias_.data(), multiplier_.data())};
+    rows_ = {{},
+             {},
+             image.channels,
+             image.width,
+             image.out_width,
+             window.strides[0],
+             window.begin[1],
+             padding_.data(),
+             form.in[0].scheme.is_signed(),
+             weights_.data(),
+             byte_result(product, bias_.data(), multiplier_.data())};
   }
 
   void run(Frame& frame) const override {
     const auto* x = frame.as<const std::uint8_t>(x_);
     auto* y = frame.as<std::uint8_t>(y_);
-    in_parallel(image_.items * image_.out_height, 4, [&](std::int64_t first, std::int64_t last) {
-      DepthwiseRow row = row_;
+    const std::int64_t most = rows_.stride == 1 ? kMostDepthwiseRows : 1, parts = (image_.out_height + most - 1) / most;
+    in_parallel(image_.items * parts, 4 / most, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t at = first; at < last; ++at) {
-        const std::int64_t item = at / image_.out_height, top = at % image_.out_height * row.stride - top_;
-        for (std::int64_t k = 0; k < 3; ++k) {
-          const bool inside = top + k >= 0 && top + k < image_.height;
-          row.rows[k] = inside ? x + (item * image_.height + top + k) * image_.width * image_.channels : nullptr;
-        }
-        byte_loops().depthwise(row, y + at * image_.out_width * image_.channels);
+        const std::int64_t item = at / parts, row = at % parts * most;
+        const int count = static_cast<int>(std::min(most, image_.out_height - row));
+        depthwise(rows_at(x + item * image_.height * image_.width * image_.channels, row), count,
+                  y + (item * image_.out_height + row) * image_.out_width * image_.channels);
       }
     });
   }
 
  private:
-  // The loop multiplies code + 128.
-  void take_back_shift(const std::int8_t* w) {
-    for (std::int64_t c = 0; c < image_.channels; ++c)
-      for (std::int64_t k = 0; k < 9; ++k) bias_[static_cast<std::size_t>(c)] -= kSignShift * w[c * 9 + k];
+  DepthwiseRows rows_at(const std::uint8_t* image, std::int64_t row) const {
+    DepthwiseRows rows = rows_;
+    const std::int64_t top = row * rows.stride - top_;
+    for (std::int64_t k = 0; k < kMostDepthwiseRows + 2; ++k) {
+      const bool inside = top + k >= 0 && top + k < image_.height;
+      rows.row[k] = inside ? image + (top + k) * image_.width * image_.channels : padding_.data();
+      rows.step[k] = inside ? image_.channels : 0;
+    }
+    return rows;
   }
 
   Image image_;
@@ -68,7 +82,8 @@ class DepthwiseStep : public Task {
   std::vector<std::int8_t> weights_;
   std::vector<std::int32_t> bias_;
   std::vector<float> multiplier_;
-  DepthwiseRow row_;
+  std::vector<std::uint8_t> padding_;
+  DepthwiseRows rows_;
 };
 
 }  // namespace

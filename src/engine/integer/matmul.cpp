@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 
 #include "engine/integer/matmul_pair.h"
+#include "engine/integer/own_product.h"
 #include "engine/integer/product.h"
 
 namespace quench {
@@ -23,6 +24,11 @@ bool add_product(Builder& builder, const Node& node, const IntegerForm& form, in
   rows /= channels;
   const auto x_type = builder.layout(plain).get_data_type();
   const int x = builder.add_alias(plain, plain_layout({rows, depth}, x_type));
+  const DnnlLayout all = plain_layout(*y_sizes, product->y_signed ? Type::s8 : Type::u8);
+  if (fits_own_product(*product, {}, 1)) {
+    builder.define(node.output(), builder.add_alias(add_own_product(builder, node, form, *product, {}, x), all));
+    return true;
+  }
   const DnnlLayout w({depth, channels}, Type::s8, dnnl::memory::format_tag::any);
   const DnnlLayout y = plain_layout({rows, channels}, sums_type(*product));
   const dnnl::primitive_attr attributes = attributes_with(code_post_ops(*product, 2));
@@ -43,8 +49,7 @@ bool add_product(Builder& builder, const Node& node, const IntegerForm& form, in
   const int sums = call.output;
   add_primitive(builder, node, description, MatMul(description), std::move(call));
   const int codes = finish_codes(builder, node, form, *product, sums);
-  builder.define(node.output(),
-                 builder.add_alias(codes, plain_layout(*y_sizes, product->y_signed ? Type::s8 : Type::u8)));
+  builder.define(node.output(), builder.add_alias(codes, all));
   return true;
 }
 

@@ -15,6 +15,7 @@ namespace {
 
 using Type = dnnl::memory::data_type;
 constexpr std::int64_t kFloatExact = std::int64_t{1} << 24;  // integers that float32 holds
+constexpr std::int32_t kSignShift = 128;                     // from signed codes to unsigned ones
 constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
 
 // Codes less their zero point, output channels first; undefined where they do not fit int8.
@@ -85,6 +86,13 @@ class RequantizeStep : public Task {
 };
 
 }  // namespace
+
+std::vector<std::int32_t> ByteProduct::bias_for(bool x_signed) const {
+  std::vector<std::int32_t> shifted = bias;
+  const std::size_t each = weight.size() / bias.size();
+  for (std::size_t i = 0; x_signed && i < weight.size(); ++i) shifted[i / each] -= kSignShift * weight[i];
+  return shifted;
+}
 
 at::Tensor weight_tensor(const ByteProduct& product) {
   at::Tensor weight = at::empty(product.sizes, at::kChar);

@@ -28,6 +28,9 @@ struct ByteProduct {
   bool has_loop = false;    // the rule is one of byte_loops.h
   bool zero_first = false;  // the zero point before the rounding
   bool fits_int32 = false;  // no result is beyond int32 before it is clamped
+
+  // For loops that multiply unsigned codes: signed ones as code + 128.
+  std::vector<std::int32_t> bias_for(bool x_signed) const;
 };
 
 // For the loops; bias and multiplier are the caller's, padded.

@@ -29,17 +29,6 @@ struct ByteSum {
   bool a_signed, b_signed;
 };
 
-// A depthwise 3x3 convolution over one row of results. Weights are packed by pack_depthwise.
-struct DepthwiseRow {
-  const std::uint8_t* rows[3];  // input rows; null: all padding
-  std::int64_t channels, input_width, output_width;
-  std::int64_t stride, left;  // pixels of padding before the row
-  std::uint8_t padding;       // the code of zero
-  bool is_signed;             // codes of the input
-  const std::int8_t* weights;
-  ByteResult result;
-};
-
 struct ByteLoops {
   void (*requantize)(const ByteResult&, std::int64_t rows, std::int64_t channels, const std::int32_t* sums,
                      std::uint8_t* codes);
@@ -50,16 +39,9 @@ struct ByteLoops {
   // sums[c] = the sum of codes over `rows` pixels
   void (*sum_rows)(std::int64_t rows, std::int64_t channels, bool is_signed, const std::uint8_t* codes,
                    std::int32_t* sums);
-  void (*depthwise)(const DepthwiseRow&, std::uint8_t* codes);
 };
 const ByteLoops& byte_loops();
 // Whether this processor has AVX-512 VNNI: older instructions saturate the sum of two products in 16 bits.
 bool has_byte_loops();
-
-// For 3x3 weights [channels, 3, 3]: 64 channels at a time, for each column of the kernel its three rows and a zero
-// beside each other; 32 and fewer that are left over twice. `packed` has packed_depthwise_bytes(channels).
-std::int64_t packed_depthwise_bytes(std::int64_t channels);
-void pack_depthwise(std::int64_t channels, const std::int8_t* weights, std::int8_t* packed);
-// bias and multiplier must be readable to the next multiple of 64 channels.
 
 }  // namespace quench

@@ -68,6 +68,13 @@ void lsq_backward_by(const at::Tensor& dy, const at::Tensor& x, const AffineArgs
   results.dz = on.job.zero_sums(dz);
 }
 
+// The loops of CUDA do it themselves.
+void scale_sums(const AffineArgs& args, at::Tensor& ds, at::Tensor& dz) {
+  if (args.gradient_factor == 1.0) return;
+  ds.mul_(args.gradient_factor);
+  dz.mul_(args.gradient_factor);
+}
+
 }  // namespace
 
 at::Tensor fake_quantize(const at::Tensor& x, const AffineArgs& args) {
@@ -107,12 +114,16 @@ at::Tensor masked_gradient_ref(const at::Tensor& dy, const at::Tensor& mask) {
 
 void lsq_backward(const at::Tensor& dy, const at::Tensor& x, const AffineArgs& args, at::Tensor& dx, at::Tensor& ds,
                   at::Tensor& dz) {
-  if (has_bfloat16_loops(x, args)) return lsq_backward_bfloat16(dy, x, args, dx, ds, dz);
-  lsq_backward_by(dy, x, args, {dx, ds, dz}, false);
+  if (has_bfloat16_loops(x, args))
+    lsq_backward_bfloat16(dy, x, args, dx, ds, dz);
+  else
+    lsq_backward_by(dy, x, args, {dx, ds, dz}, false);
+  if (x.is_cpu()) scale_sums(args, ds, dz);
 }
 void lsq_backward_ref(const at::Tensor& dy, const at::Tensor& x, const AffineArgs& args, at::Tensor& dx, at::Tensor& ds,
                       at::Tensor& dz) {
   lsq_backward_by(dy, x, args, {dx, ds, dz}, true);
+  scale_sums(args, ds, dz);
 }
 
 }  // namespace quench

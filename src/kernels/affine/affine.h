@@ -18,6 +18,7 @@ struct AffineArgs {
   const at::Tensor& zero_point;
   const QScheme& scheme;
   QuantizeBy by = QuantizeBy::kReciprocal;
+  double gradient_factor = 1.0;  // multiplies the gradients of scale and zero point
 };
 
 // y = (clamp(round(x/s) + z, n, p) - z) * s; docs/numerics.md 4.
@@ -35,7 +36,7 @@ at::Tensor masked_gradient(const at::Tensor& dy, const at::Tensor& mask);
 at::Tensor masked_gradient_ref(const at::Tensor& dy, const at::Tensor& mask);
 
 // LSQ (docs/numerics.md 5.3), all three gradients in one pass; ds and dz (float32, in the shapes of scale and zero
-// point) without the gradient factor.
+// point) times args.gradient_factor.
 void lsq_backward(const at::Tensor& dy, const at::Tensor& x, const AffineArgs& args, at::Tensor& dx, at::Tensor& ds,
                   at::Tensor& dz);
 void lsq_backward_ref(const at::Tensor& dy, const at::Tensor& x, const AffineArgs& args, at::Tensor& dx, at::Tensor& ds,

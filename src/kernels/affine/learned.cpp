@@ -26,11 +26,17 @@ at::Tensor dsq_backward_by(const at::Tensor& dy, const at::Tensor& x, const Affi
   return job.result(dx);
 }
 
+AffineView with_clip(const Job& job, const PactClip& clip) {
+  AffineView view = job.view();
+  if (clip.on_device) view.clip = clip.on_device->const_data_ptr<float>();
+  return view;
+}
+
 at::Tensor pact_forward_by(const at::Tensor& x, PactClip clip, const AffineArgs& args, bool plain) {
   QUENCH_CHECK(args.scale.numel() == 1 && args.zero_point.numel() == 1, "PACT is per tensor");
   const Job job(x, args);
   const at::Tensor y = job.empty();
-  loops_of(job, plain).pact_forward(job.view(), {clip.low, clip.high}, in(job.x()), out(y));
+  loops_of(job, plain).pact_forward(with_clip(job, clip), {clip.low, clip.high}, in(job.x()), out(y));
   return job.result(y);
 }
 
@@ -43,7 +49,8 @@ void pact_backward_by(const at::Tensor& dy, const at::Tensor& x, PactClip clip, 
   QUENCH_CHECK(args.scale.numel() == 1 && args.zero_point.numel() == 1, "PACT is per tensor");
   const Job job(x, args);
   const at::Tensor gradient = job.like_x(dy), dx = job.empty(), sums = at::empty({2}, dx.options());
-  loops_of(job, plain).pact_backward(job.view(), {clip.low, clip.high}, in(gradient), in(job.x()), out(dx), out(sums));
+  loops_of(job, plain)
+      .pact_backward(with_clip(job, clip), {clip.low, clip.high}, in(gradient), in(job.x()), out(dx), out(sums));
   results.dx = job.result(dx);
   results.above = sums.select(0, 0).clone();
   results.below = sums.select(0, 1).clone();

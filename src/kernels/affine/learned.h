@@ -16,6 +16,7 @@ at::Tensor dsq_backward_ref(const at::Tensor& dy, const at::Tensor& x, const Aff
 // PACT (docs/numerics.md 5.5), per tensor: clip to [low, high], then the affine op.
 struct PactClip {
   float low, high;
+  const at::Tensor* on_device = nullptr;  // {low, high} in the memory of a GPU, instead
 };
 at::Tensor pact_forward(const at::Tensor& x, PactClip clip, const AffineArgs& args);
 // dx; the sums of dy above and below the clip as `high` and `low` (float32, 0-d).

@@ -16,6 +16,10 @@ struct AffineView {
   std::int64_t scale_step = 0, zero_step = 0;
   float qmin = 0, qmax = 0;
   bool divide = false;
+  // On CUDA only: what the sums of lsq_backward are multiplied by, and PACT's clip (low, high) where it is in memory
+  // and not among the arguments.
+  float sum_factor = 1.0F;
+  const float* clip = nullptr;
 };
 
 QUENCH_HD inline std::int64_t size_of(const AffineView& view) { return view.outer * view.channels * view.inner; }

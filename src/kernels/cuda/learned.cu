@@ -16,9 +16,10 @@ struct DsqBackward {
 };
 
 struct PactForward {
-  ClipRange clip;
+  PactEnds ends;
   bool divide;
   __device__ float operator()(const Affine& a, float x) const {
+    const ClipRange clip = ends.range();
     return nearest_step(in_steps(pact_clip(x, clip.low, clip.high), a, divide), a.steps) * a.scale;
   }
 };
@@ -53,7 +54,7 @@ void cuda_dsq_backward(const AffineView& view, DsqShape shape, const float* dy, 
 }
 
 void cuda_pact_forward(const AffineView& view, ClipRange clip, const float* x, float* y) {
-  map(view, PactForward{clip, view.divide}, y, Memory{x});
+  map(view, PactForward{{clip, view.clip}, view.divide}, y, Memory{x});
 }
 
 void cuda_adaround_forward(const AffineView& view, const float* w, const float* alpha, float* y) {

@@ -18,6 +18,13 @@ struct Memory {
 template <class T>
 Memory(const T*) -> Memory<T>;
 
+// PACT's clip: given, or in memory.
+struct PactEnds {
+  ClipRange given;
+  const float* in_memory;
+  __device__ ClipRange range() const { return in_memory ? ClipRange{__ldg(in_memory), __ldg(in_memory + 1)} : given; }
+};
+
 // QDrop's words. V is 1, or 4 with i a multiple of 4: then one call of Philox serves all four.
 struct Coins {
   DropCoin coin;

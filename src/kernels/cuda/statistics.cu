@@ -1,4 +1,5 @@
 // Least and greatest, moments and histograms on CUDA.
+#include "kernels/cuda/ends.cuh"
 #include "kernels/cuda/reduce.cuh"
 #include "kernels/cuda/statistics.h"
 #include "kernels/statistics/bins.h"
@@ -8,17 +9,6 @@ namespace quench {
 namespace {
 
 struct Nothing {};
-
-// A NaN makes both ends NaN: it is taken like a smaller value, and kept.
-struct Ends {
-  float low, high;
-  __device__ static Ends none() { return {INFINITY, -INFINITY}; }
-  __device__ void add(float v) { merge({v, v}); }
-  __device__ void merge(const Ends& other) {
-    low = other.low < low || other.low != other.low ? other.low : low;
-    high = other.high > high || other.high != other.high ? other.high : high;
-  }
-};
 
 struct Moments {
   double sum, squares, absolute;

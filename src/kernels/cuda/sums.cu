@@ -37,9 +37,10 @@ struct LsqBackward : Summing {
 };
 
 struct PactBackward : Summing {
-  ClipRange clip;
+  PactEnds ends;
   bool divide;
   __device__ float operator()(const Affine& a, State& state, float dy, float x) const {
+    const ClipRange clip = ends.range();
     state.first += x > clip.high ? dy : 0.0F;
     state.second += x < clip.low ? dy : 0.0F;
     return pact_passes(x, in_steps(x, a, divide), clip.low, clip.high, a.steps) ? dy : 0.0F;
@@ -61,8 +62,8 @@ struct ToScaleAndZero {
   AffineView view;
   float *ds, *dz;
   __device__ void operator()(std::int64_t channel, const TwoSums& sum) const {
-    ds[channel] = static_cast<float>(sum.first);
-    dz[channel] = static_cast<float>(-sum.second * affine_at(view, channel).scale);
+    ds[channel] = static_cast<float>(sum.first) * view.sum_factor;
+    dz[channel] = static_cast<float>(-sum.second * affine_at(view, channel).scale) * view.sum_factor;
   }
 };
 
@@ -89,7 +90,7 @@ void cuda_lsq_backward(const AffineView& view, const float* dy, const float* x, 
 
 void cuda_pact_backward(const AffineView& view, ClipRange clip, const float* dy, const float* x, float* dx,
                         float* sums) {
-  map_sum(view, PactBackward{{}, clip, view.divide}, ToBoth{sums}, dx, Memory{dy}, Memory{x});
+  map_sum(view, PactBackward{{}, {clip, view.clip}, view.divide}, ToBoth{sums}, dx, Memory{dy}, Memory{x});
 }
 
 void cuda_qdrop_backward(const AffineView& view, const DropCoin& coin, const float* dy, const float* x, float* dx,

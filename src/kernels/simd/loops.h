@@ -7,6 +7,7 @@
 #include "kernels/simd/loops_cut.h"
 #include "kernels/simd/loops_learned.h"
 #include "kernels/simd/loops_range.h"
+#include "kernels/simd/loops_scale.h"
 #include "kernels/simd/loops_search.h"
 
 namespace quench {
@@ -29,6 +30,8 @@ const SimdLoops QUENCH_SIMD_TABLE = {
     .qdrop_backward = qdrop_backward,
     .widen_bfloat16 = widen_bfloat16,
     .narrow_to_bfloat16 = narrow_to_bfloat16,
+    .scale = scale,
+    .scale_backward = scale_backward,
     .statistics = {.min_max_runs = min_max_runs,
                    .min_max_rows = min_max_rows,
                    .moment_runs = moment_runs,

@@ -43,6 +43,11 @@ struct Sums {
   float *first, *second;
 };
 
+struct ScaledRow {
+  std::int64_t count;
+  float factor;
+};
+
 struct SimdLoops {
   const char* name;
   void (*fake_quantize)(const ChannelTable&, Piece, const float* x, float* y);
@@ -61,6 +66,9 @@ struct SimdLoops {
   void (*qdrop_backward)(const ChannelTable&, Piece, const DropCoin&, const float* dy, const float* x, float* dx, Sums);
   void (*widen_bfloat16)(const std::uint16_t* from, std::int64_t count, float* to);
   void (*narrow_to_bfloat16)(const float* from, std::int64_t count, std::uint16_t* to);  // to nearest, ties to even
+  void (*scale)(const float* x, std::int64_t count, float factor, float* y);
+  // dx = dy * factor; gives the sum of dy * x.
+  double (*scale_backward)(ScaledRow row, const float* dy, const float* x, float* dx);
   StatisticsLoops statistics;
 };
 

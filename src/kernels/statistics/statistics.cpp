@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "kernels/statistics/ahead.h"
 #include "kernels/statistics/statistics_cpu.h"
 #include "kernels/statistics/statistics_cuda.h"
 
@@ -9,6 +10,7 @@ namespace quench {
 
 void min_max(const at::Tensor& x, const QScheme& scheme, at::Tensor& min, at::Tensor& max) {
 #ifdef QUENCH_WITH_CUDA
+  if (x.is_cuda() && min_max_ahead(x, scheme, min, max)) return;
   if (x.is_cuda()) return min_max_on_cuda(x, scheme, min, max);
 #endif
   min_max_on_cpu(x, scheme, min, max);
@@ -23,6 +25,7 @@ void moments(const at::Tensor& x, const QScheme& scheme, at::Tensor& sum, at::Te
 
 at::Tensor histogram(const at::Tensor& x, const HistogramArgs& args) {
 #ifdef QUENCH_WITH_CUDA
+  if (at::Tensor counts; x.is_cuda() && histogram_ahead(x, args, counts)) return counts;
   if (x.is_cuda()) return histogram_on_cuda(x, args);
 #endif
   at::Tensor counts = at::zeros({args.low.numel(), args.bins}, at::kDouble);
@@ -31,9 +34,7 @@ at::Tensor histogram(const at::Tensor& x, const HistogramArgs& args) {
 }
 
 void add_histogram(const at::Tensor& x, const HistogramArgs& args, at::Tensor& counts) {
-#ifdef QUENCH_WITH_CUDA
-  if (x.is_cuda()) return void(counts += histogram_on_cuda(x, args).cpu());
-#endif
+  if (x.is_cuda()) return void(counts += histogram(x, args).cpu());
   add_histogram_on_cpu(x, args, counts);
 }
 

@@ -7,10 +7,12 @@ namespace {
 
 void learn(UnitWork& work, UnitRecord& record) { learn_rounding(work, record, false); }
 
+void join(UnitWork& network, UnitRecord& record) { learn_jointly(network, record, false); }
+
 }  // namespace
 
 QUENCH_REGISTER_PTQ_METHOD("adaround", learn,
                            "learns whether each weight rounds down or up, layer by layer (Nagel et al. 2020)",
-                           rounding_options(1.0, 20000), "layer", check_rounding_options)
+                           rounding_options(1.0, 20000), "layer", check_rounding_options, join, joins_units)
 
 }  // namespace quench

@@ -8,9 +8,11 @@ namespace {
 
 void learn(UnitWork& work, UnitRecord& record) { learn_rounding(work, record, true); }
 
+void join(UnitWork& network, UnitRecord& record) { learn_jointly(network, record, true); }
+
 }  // namespace
 
 QUENCH_REGISTER_PTQ_METHOD("brecq", learn, "AdaRound over blocks, with the scales of activations (Li et al. 2021)",
-                           rounding_options(1.0, 20000), "block", check_rounding_options)
+                           rounding_options(1.0, 20000), "block", check_rounding_options, join, joins_units)
 
 }  // namespace quench

@@ -7,9 +7,11 @@ namespace {
 
 void learn(UnitWork& work, UnitRecord& record) { learn_rounding(work, record, true); }
 
+void join(UnitWork& network, UnitRecord& record) { learn_jointly(network, record, true); }
+
 }  // namespace
 
 QUENCH_REGISTER_PTQ_METHOD("qdrop", learn, "BRECQ with activations quantized at random (Wei et al. 2022)",
-                           rounding_options(0.5, 20000), "block", check_rounding_options)
+                           rounding_options(0.5, 20000), "block", check_rounding_options, join, joins_units)
 
 }  // namespace quench

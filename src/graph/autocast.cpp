@@ -1,4 +1,4 @@
-#include "qat/autocast.h"
+#include "graph/autocast.h"
 
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>

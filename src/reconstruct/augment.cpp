@@ -1,0 +1,75 @@
+#include "reconstruct/augment.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+
+#include <sstream>
+
+#include "quench/error.h"
+
+namespace quench {
+namespace {
+
+constexpr double kShift = 0.125;  // of the width and height, at most: 4 of 32
+constexpr double kLeastMix = 0.5;
+
+// A mixing function of integers (the finaliser of SplitMix64, Steele et al. 2014), in operators that can be captured.
+at::Tensor scattered(at::Tensor x) {
+  for (const auto factor : {std::int64_t{-4658895280553007687}, std::int64_t{-7723592293110705685}})
+    x = x.bitwise_xor(at::bitwise_right_shift(x, 30).bitwise_and(0x3FFFFFFFF)) * factor;
+  return x.bitwise_xor(at::bitwise_right_shift(x, 31).bitwise_and(0x1FFFFFFFF));
+}
+
+// Rows (or columns) of each image, moved by its shift; what leaves the image is its edge. [items, size]
+at::Tensor moved(const at::Tensor& shift, std::int64_t size) {
+  const at::Tensor places = at::arange(size, shift.options().dtype(at::kLong)).unsqueeze(0);
+  return (places + shift.unsqueeze(1)).clamp_(0, size - 1);
+}
+
+}  // namespace
+
+Augment::Augment(const std::string& words, std::uint64_t seed) : seed_(seed) {
+  std::istringstream text(words);
+  for (std::string word; std::getline(text >> std::ws, word, ',');) {
+    bool& which = word == "flip" ? flip_ : word == "crop" ? crop_ : mix_;
+    QUENCH_CHECK(&which != &mix_ || word == "mix", "'", word, "' is no variation of images: there are flip, crop, mix");
+    which = true;
+  }
+}
+
+NamedValues Augment::varied(NamedValues inputs, const at::Tensor& counter) const {
+  const c10::AutoGradMode no_grad(false);
+  for (auto& [name, value] : inputs)
+    if (value.tensor().dim() == 4 && value.tensor().scalar_type() == at::kFloat)
+      value = RtValue(varied(value.tensor(), counter));
+  return inputs;
+}
+
+// One number in [0, 1) per item.
+at::Tensor Augment::random(const at::Tensor& like, const at::Tensor& counter, std::int64_t draw) const {
+  const at::Tensor items = at::arange(like.size(0), like.options().dtype(at::kLong)) + counter * like.size(0);
+  const at::Tensor bits = scattered(items * 8 + (draw + static_cast<std::int64_t>(seed_ >> 1)));
+  return bits.bitwise_and(0xFFFFFF).to(at::kFloat).div_(1 << 24);
+}
+
+at::Tensor Augment::varied(const at::Tensor& images, const at::Tensor& counter) const {
+  const std::int64_t height = images.size(2), width = images.size(3);
+  at::Tensor result = images;
+  const auto shift = [&](std::int64_t size, std::int64_t draw) {
+    const double most = static_cast<double>(static_cast<std::int64_t>(kShift * static_cast<double>(size)));
+    return random(images, counter, draw).mul_(2 * most + 1).floor_().sub_(most).to(at::kLong);
+  };
+  if (crop_) {
+    result = result.gather(2, moved(shift(height, 0), height).view({-1, 1, height, 1}).expand_as(result));
+    result = result.gather(3, moved(shift(width, 1), width).view({-1, 1, 1, width}).expand_as(result));
+  }
+  const auto each = [&](std::int64_t draw) { return random(images, counter, draw).view({-1, 1, 1, 1}); };
+  if (flip_) result = at::where(each(2) < 0.5, result.flip(3), result);
+  if (mix_) {
+    const at::Tensor share = each(3).mul_(1 - kLeastMix).add_(kLeastMix);
+    result = result * share + result.roll(1, 0) * (1 - share);
+  }
+  return result;
+}
+
+}  // namespace quench

@@ -1,0 +1,27 @@
+// Variations of images, made on the device as part of a step that may be captured: each is mirrored, shifted, or mixed
+// with its neighbour at random. What the float network makes of them is what the quantized one shall make of them, so
+// that no label is needed.
+#pragma once
+
+#include <string>
+
+#include "quench/executor.h"
+
+namespace quench {
+
+class Augment {
+ public:
+  // Of flip, crop and mix, with commas; throws for another word. The numbers follow from the seed and the counter.
+  Augment(const std::string& words, std::uint64_t seed);
+  // What is not a batch of float images stays as it is.
+  NamedValues varied(NamedValues inputs, const at::Tensor& counter) const;
+
+ private:
+  at::Tensor varied(const at::Tensor& images, const at::Tensor& counter) const;
+  at::Tensor random(const at::Tensor& like, const at::Tensor& counter, std::int64_t draw) const;
+
+  bool flip_ = false, crop_ = false, mix_ = false;
+  std::uint64_t seed_;
+};
+
+}  // namespace quench

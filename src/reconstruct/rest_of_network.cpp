@@ -1,0 +1,63 @@
+#include "reconstruct/rest_of_network.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+
+#include <set>
+
+#include "quench/error.h"
+
+namespace quench {
+namespace {
+
+// What the rest of the network reads that no later unit makes.
+std::vector<std::string> read_behind(const std::vector<Unit>& units, std::size_t unit, bool shared) {
+  std::set<std::string> read, made;
+  for (std::size_t i = unit + 1; i < units.size(); ++i) {
+    const auto& inputs = shared ? units[i].shared_inputs : units[i].inputs;
+    const auto& outputs = shared ? units[i].shared_outputs : units[i].outputs;
+    read.insert(inputs.begin(), inputs.end());
+    made.insert(outputs.begin(), outputs.end());
+  }
+  if (!shared) read.erase(units[unit].output());
+  std::vector<std::string> names;
+  for (const std::string& name : read)
+    if (!made.contains(name)) names.push_back(name);
+  return names;
+}
+
+std::vector<std::string> float_outputs(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const Value* output : graph.outputs())
+    if (output->dtype() == DType::kFloat) names.push_back(output->name());
+  return names;
+}
+
+}  // namespace
+
+RestOfNetwork::RestOfNetwork(const Streams& streams, std::size_t unit, Executor& executor)
+    : streams_(streams),
+      unit_(unit),
+      executor_(executor),
+      outputs_(float_outputs(executor.graph())),
+      rows_(read_behind(streams.units(), unit, false)),
+      shared_(read_behind(streams.units(), unit, true)) {}
+
+at::Tensor RestOfNetwork::target(std::int64_t first, std::int64_t count) const {
+  return streams_.plain().store(streams_.units()[unit_].output()).get(first, count);
+}
+
+std::unique_ptr<RowStore> prediction_of(RestOfNetwork& rest, const Streams& streams, RowPool& pool) {
+  QUENCH_CHECK(rest.outputs().size() == 1, "the network has ", rest.outputs().size(),
+               " float outputs: a prediction is one");
+  std::unique_ptr<RowStore> store;
+  streams.for_chunks([&](std::int64_t first, std::int64_t rows) {
+    const NamedValues outputs = rest.run(rest.target(first, rows), first, rows);
+    const at::Tensor y = outputs.begin()->second.tensor().detach();
+    if (!store) store = pool.make(streams.items(), y);
+    store->put(first, y);
+  });
+  return store;
+}
+
+}  // namespace quench

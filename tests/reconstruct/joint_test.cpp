@@ -1,0 +1,120 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "graph/tensor_types.h"
+#include "quench/executor.h"
+#include "quench/quantizers.h"
+#include "reconstruct/augment.h"
+#include "reconstruct/nets.h"
+#include "reconstruct/rounding.h"
+#include "support/expect_error.h"
+
+namespace quench {
+namespace {
+
+ReconstructOptions joint(double iterations) {
+  ReconstructOptions options;
+  options.method = "brecq";
+  options.options = Options{{"max_count", 100.0},       {"batch", 32.0},    {"lr", 1e-2},
+                            {"weight_scale_lr", 1e-3},  {"joint_lr", 1e-2}, {"bias_lr", 1e-3},
+                            {"joint_count", iterations}};
+  return options;
+}
+
+TEST(Joint, BringsTheOutputCloserAndLeavesWeightsOnTheirGrids) {
+  const auto data = random_images(64);
+  QuantizedModel model = calibrated_net(*data);
+  const ReconstructionRecord record = reconstruct(model, *data, joint(300));
+  ASSERT_EQ(record.units.size(), 5U);
+  const UnitRecord& all = record.units.back();
+  EXPECT_EQ(all.name, "network");
+  EXPECT_EQ(all.iterations, 300);
+  EXPECT_NEAR(all.error_before, record.units[3].error_after, 1e-6);
+  EXPECT_LT(all.error_after, 0.9 * all.error_before);
+  for (const Node* node : quantizers_of(model.graph)) {
+    EXPECT_EQ(fake_quant_spec(*node).algorithm, "fixed");
+    if (fake_quant_spec(*node).role != Role::kWeight) continue;
+    const at::Tensor weight = node->input(0)->tensor();
+    EXPECT_TRUE(weight.equal(fake_quant_of(*node)->quantize(weight, fake_quant_tensors(*node), {}))) << node->name();
+  }
+}
+
+TEST(Joint, AnInterruptedRunGoesOnToTheSameBits) {
+  std::string folder = (std::filesystem::temp_directory_path() / "quench_joint_XXXXXX").string();
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const auto data = random_images(24);
+  QuantizedModel whole = calibrated_net(*data), resumed = calibrated_net(*data);
+  ReconstructOptions options = joint(20);
+  options.options.set("joint_augment", std::string("flip,crop,mix"));
+  reconstruct(whole, *data, options);
+  options.checkpoint = folder;
+  options.unit_done = [](const UnitRecord&, std::size_t index, std::size_t count) {
+    EXPECT_EQ(count, 5U);
+    if (index == 4) fail("interrupted");
+  };
+  EXPECT_ERROR(reconstruct(resumed, *data, options), "interrupted");
+  options.unit_done = {};
+  for (const bool has_network : {false, true}) {
+    QuantizedModel model = calibrated_net(*data);
+    EXPECT_EQ(reconstruct(model, *data, options).units.back().resumed, has_network);
+    for (const Value* constant : whole.graph.constants())
+      EXPECT_TRUE(bit_equal(constant->tensor(), model.graph.value(constant->name()).tensor())) << constant->name();
+  }
+  std::filesystem::remove_all(folder);
+}
+
+// A rounding that goes on gives at first what was learned, with the scale that was learned.
+TEST(Joint, BeginsAtWhatWasLearned) {
+  const auto data = random_images(32);
+  const QuantizedModel before = calibrated_net(*data);
+  QuantizedModel after(before.graph.clone(), before.plan, before.stage);
+  reconstruct(after, *data, joint(0));
+  for (const Node* node : quantizers_of(after.graph)) {
+    if (fake_quant_spec(*node).role != Role::kWeight) continue;
+    const Rounding rounding(*node, *before.graph.find_node(node->name()), "cpu", true);
+    EXPECT_TRUE(at::allclose(rounding.hard(), node->input(0)->tensor(), 1e-5, 1e-6)) << node->name();
+    EXPECT_TRUE(at::allclose(rounding.scale(), node->input(1)->tensor(), 1e-6, 0)) << node->name();
+    EXPECT_EQ(rounding.undecided(), 1) << node->name();
+  }
+}
+
+TEST(Augment, VariesImagesByTheCounter) {
+  const at::Tensor images = at::rand({64, 3, 16, 24});
+  const auto varied = [&](const char* words, std::int64_t counter) {
+    return Augment(words, 7).varied({{"x", RtValue(images)}}, at::full({1}, counter, at::kLong)).at("x").tensor();
+  };
+  EXPECT_TRUE(varied("", 1).equal(images));
+  const at::Tensor flipped = varied("flip", 1);
+  int mirrored = 0;
+  for (int i = 0; i < 64; ++i) {
+    EXPECT_TRUE(flipped[i].equal(images[i]) || flipped[i].equal(images[i].flip(2)));
+    mirrored += flipped[i].equal(images[i].flip(2));
+  }
+  EXPECT_GT(mirrored, 16);
+  EXPECT_LT(mirrored, 48);
+  EXPECT_TRUE(varied("flip", 1).equal(flipped));
+  EXPECT_FALSE(varied("flip", 2).equal(flipped));
+  // Shifted by at most an eighth: the middle of the result lies in the image around there.
+  const at::Tensor cropped = varied("crop", 3);
+  int found = 0;
+  for (int down = -2; down <= 2; ++down)
+    for (int right = -3; right <= 3; ++right)
+      found +=
+          cropped[5].narrow(1, 4, 8).narrow(2, 4, 16).equal(images[5].narrow(1, 4 + down, 8).narrow(2, 4 + right, 16));
+  EXPECT_EQ(found, 1);
+  EXPECT_FALSE(cropped.equal(images));
+  const at::Tensor mixed = varied("mix", 4), other = images.roll(1, 0), range = images - other;
+  const at::Tensor share = ((mixed - other) * range).sum({1, 2, 3}, true) / range.square().sum({1, 2, 3}, true);
+  EXPECT_TRUE(at::allclose(mixed, other + share * range, 1e-4, 1e-5));
+  EXPECT_GE(share.min().item<double>(), 0.499);
+  EXPECT_LE(share.max().item<double>(), 1.001);
+  EXPECT_GT(share.std().item<double>(), 0.1);
+}
+
+TEST(Augment, SaysWhatItDoesNotKnow) {
+  EXPECT_ERROR(Augment("flip,turn", 0), "'turn' is no variation of images: there are flip, crop, mix");
+}
+
+}  // namespace
+}  // namespace quench
