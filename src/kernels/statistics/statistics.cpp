@@ -34,7 +34,9 @@ at::Tensor histogram(const at::Tensor& x, const HistogramArgs& args) {
 }
 
 void add_histogram(const at::Tensor& x, const HistogramArgs& args, at::Tensor& counts) {
+#ifdef QUENCH_WITH_CUDA
   if (x.is_cuda()) return void(counts += histogram(x, args).cpu());
+#endif
   add_histogram_on_cpu(x, args, counts);
 }
 
