@@ -14,14 +14,15 @@
 #include "graph/border.h"
 #include "graph/input_check.h"
 #include "kernels/parallel.h"
+#include "ops/integer_form.h"
 #include "quench/error.h"
 
 namespace quench {
 namespace {
 
-// Activations of one part that should fit a thread's own cache. As many codes as float numbers: more gain nothing, and
-// a part of integers takes a quarter of the memory this way.
-constexpr std::int64_t kCacheValues = std::int64_t{1} << 19;
+// Activations of one part that should fit a thread's own cache, in bytes: as many codes as float numbers. More codes
+// gain nothing, and integers take a quarter of the memory this way.
+constexpr std::int64_t kCacheBytes = std::int64_t{2} << 20, kCacheBytesOfCodes = kCacheBytes / 4;
 constexpr std::int64_t kLargestPart = 16;
 constexpr std::size_t kMostShapes = 16;  // that are kept compiled
 
@@ -31,18 +32,8 @@ std::vector<Dims> dims_of_inputs(const std::vector<RtValue>& inputs) {
   return result;
 }
 
-// How many values the arena holds when it is full.
-std::int64_t arena_values(const TaskList& program) {
-  double bytes = 0, values = 0;
-  for (const Slot& slot : program.slots) {
-    if (slot.offset < 0) continue;
-    const auto size = static_cast<double>(slot.layout.get_size());
-    bytes += size;
-    values += size / static_cast<double>(dnnl::memory::data_type_size(slot.layout.get_data_type()));
-  }
-  if (bytes == 0) return 1;
-  return std::max<std::int64_t>(static_cast<std::int64_t>(static_cast<double>(program.arena_bytes) * values / bytes),
-                                1);
+bool computes_on_codes(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const auto& node) { return is_integer_op(*node); });
 }
 
 RtValue on_cpu_in_order(const RtValue& input) { return {input.tensor().to(at::kCPU).contiguous(), input.dtype()}; }
@@ -77,13 +68,15 @@ struct Engine::State {
   int part_of(std::int64_t batch, const std::vector<Dims>& one) {
     const std::int64_t share = (batch + threads() - 1) / threads();
     if (options.part > 0) return static_cast<int>(std::min<std::int64_t>(options.part, share));
-    const TaskList& program = compile(one, 1).program;
-    const auto bytes = std::max<std::int64_t>(static_cast<std::int64_t>(program.arena_bytes), 1);
-    const std::int64_t wanted =
-        std::max({std::int64_t{1}, kCacheValues / arena_values(program), weights.bytes() / (2 * bytes)});
+    const auto bytes = std::max<std::int64_t>(static_cast<std::int64_t>(compile(one, 1).program.arena_bytes), 1);
+    const std::int64_t room = computes_on_codes(graph) ? kCacheBytesOfCodes : kCacheBytes;
+    const std::int64_t wanted = std::max({std::int64_t{1}, room / bytes, weights.bytes() / (2 * bytes)});
     const std::int64_t largest = std::min<std::int64_t>({wanted, share, kLargestPart});
-    const std::int64_t rounds = (share + largest - 1) / largest;
-    return static_cast<int>((share + rounds - 1) / rounds);  // parts of one size, so that no thread waits for another
+    const std::int64_t least = (share + largest - 1) / largest;
+    std::int64_t rounds = least;  // of parts of one size, so that no thread waits for another, and no part is a rest
+    while (share % rounds != 0 && rounds < 2 * least) ++rounds;
+    if (share % rounds != 0) rounds = least;
+    return static_cast<int>((share + rounds - 1) / rounds);
   }
 
   void forget() {
