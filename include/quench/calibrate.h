@@ -17,12 +17,13 @@ namespace quench {
 
 class Processes;
 
-// Someone else who watches the float network while the observers do: that saves a pass over the data.
+// Watches the float network beside the observers, which saves a pass. Threads show it values, those of one name in
+// order.
 class FloatWatcher {
  public:
   virtual ~FloatWatcher() = default;
   virtual std::vector<std::string> values() const = 0;
-  // Ahead of each batch: its first `items` rows are items of the data, the others copies that fill it.
+  // Ahead of each batch: its first `items` rows are items of the data, the others copies. Several full ones may follow.
   virtual void begin_batch(std::int64_t items, std::int64_t rows) = 0;
   virtual void see(const std::string& value, const at::Tensor& x) = 0;
 };

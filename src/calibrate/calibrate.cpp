@@ -1,11 +1,13 @@
 #include "quench/calibrate.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <chrono>
 #include <set>
 
+#include "calibrate/fed_groups.h"
 #include "calibrate/fit_biases.h"
 #include "calibrate/float_run.h"
 #include "calibrate/observing.h"
@@ -49,8 +51,8 @@ void quantize_constants(const Observing& observing) {
   }
 }
 
-// One batch through the network, seen by the observers: its items, not the copies that pad it.
-using RunBatch = std::function<void(const Fed& batch)>;
+// Batches through the network, seen by the observers: full ones, or one, its items and not the copies that pad it.
+using RunBatches = std::function<void(const std::vector<Fed>& batches)>;
 
 bool leads(const Value& value, const Dim& batch) {
   return value.has_rank() && value.rank() > 0 && value.dims()[0].certainly_equal(batch);
@@ -77,50 +79,61 @@ bool can_watch(const Graph& graph, const CalibrationOptions& options, const Cali
   });
 }
 
+// Whether each thread may have a slice of the data for itself: nothing depends on what is in a batch.
+bool in_slices(const Observing& observing, const CalibrationOptions& options) {
+  return !observing.by_batch() && !options.on_quantized && options.device == "cpu";
+}
+
 // Observers that average over batches get the batches asked for; others get slices sized by memory.
 std::int64_t items_at_once(const Graph& graph, const Observing& observing, const Dataset& data,
                            const CalibrationOptions& options) {
   const std::int64_t asked = choose_batch(graph, &data, options.batch);
   if (observing.by_batch() || options.on_quantized) return asked;
-  return slice_size(without_quantizers(graph), data, options.device);
+  const Graph network = without_quantizers(graph);
+  return in_slices(observing, options) ? slice_of_thread(network, data) : slice_size(network, data, options.device);
 }
 
 // On what the earlier quantizers have made of the data: the graph itself, node by node.
-RunBatch quantized_run(Graph& graph, Observing& observing, const std::string& device) {
+RunBatches quantized_run(Graph& graph, Observing& observing, const std::string& device) {
   observe_and_quantize(observing);
   quantize_constants(observing);
   ExecOptions exec;
   exec.device = device;
   const auto executor = std::make_shared<Executor>(graph, exec);
   observing.attach(*executor);
-  return [=, outputs = output_names(graph), &observing](const Fed& batch) {
-    observing.count_items(batch.items, batch.rows);
-    executor->run(batch.inputs, outputs);
-    observing.switch_followers_on();
+  return [=, outputs = output_names(graph), &observing](const std::vector<Fed>& batches) {
+    for (const Fed& batch : batches) {
+      observing.count_items(batch.items, batch.rows);
+      executor->run(batch.inputs, outputs);
+      observing.switch_followers_on();
+    }
   };
 }
 
-RunBatch float_run(const Graph& graph, const Observing& observing, FloatWatcher* watcher, const std::string& device) {
+RunBatches float_run(const Graph& graph, const Observing& observing, FloatWatcher* watcher, const std::string& device,
+                     bool side_by_side) {
   std::vector<Watch> watches = watches_of(observing);
   if (watcher)
     for (const std::string& name : watcher->values())
       watches.push_back({name, false, [=](const at::Tensor& x) { watcher->see(name, x); }});
   const auto network = std::make_shared<FloatRun>(graph, watches, device);
-  return [=, &observing](const Fed& batch) {
-    observing.count_items(batch.items, batch.rows);
-    if (watcher) watcher->begin_batch(batch.items, batch.rows);
-    network->run(batch.inputs);
+  return [=, &observing](const std::vector<Fed>& batches) {
+    observing.count_items(batches[0].items, batches[0].rows);
+    if (watcher)
+      for (const Fed& batch : batches) watcher->begin_batch(batch.items, batch.rows);
+    side_by_side ? network->run_each(inputs_of(batches)) : network->run(batches[0].inputs);
   };
 }
 
 // All of the data, or options.batches of it, through the graph.
-void feed(Feed& data, const CalibrationOptions& options, const RunBatch& run, CalibrationRecord& record) {
-  while (const std::optional<Fed> batch = data.next()) {
+void feed(Feed& data, FedGroups groups, const CalibrationOptions& options, const RunBatches& run,
+          CalibrationRecord& record) {
+  for (std::vector<Fed> group = groups.next(); !group.empty(); group = groups.next()) {
     const auto before = Clock::now();
-    run(*batch);
+    run(group);
     record.model_seconds += seconds_since(before);
-    record.items += batch->items;
-    ++record.batches;
+    for (const Fed& batch : group) record.items += batch.items;
+    record.batches += static_cast<std::int64_t>(group.size());
     if (options.progress) options.progress(record.items, data.size());
   }
   record.skipped = data.skipped();
@@ -155,9 +168,11 @@ void observe_anew(Graph& graph, Observing& observing, const Dataset& data, const
   how.parts = shares.parts();
   Feed batches(graph, data, how);  // before the quantizers are switched on: states are the float network's
   FloatWatcher* watcher = record.watched ? options.watcher : nullptr;
-  const RunBatch run_batch = options.on_quantized ? quantized_run(graph, observing, options.device)
-                                                  : float_run(graph, observing, watcher, options.device);
-  feed(batches, options, run_batch, record);
+  // A single slice is all threads' work. By all of the data, not by a process's share: last bits depend on it.
+  const bool side_by_side = in_slices(observing, options) && data.size() > record.batch;
+  const RunBatches run = options.on_quantized ? quantized_run(graph, observing, options.device)
+                                              : float_run(graph, observing, watcher, options.device, side_by_side);
+  feed(batches, {batches, side_by_side ? at::get_num_threads() : 1}, options, run, record);
   shares.put_together(observing, record);
   QUENCH_CHECK(record.items > 0, "no item of the data could be used (", record.skipped.size(), " broken)");
 }

@@ -130,14 +130,30 @@ void FloatRun::run(const NamedValues& inputs) {
     return;
   }
   if (executor_) return void(executor_->run(inputs, tips_));
+  engine_->run(in_order(inputs));
+  for (const Watch& watch : constants_) watch.see(graph_.value(watch.value).tensor());
+}
+
+void FloatRun::run_each(const std::vector<NamedValues>& batches) {
+  if (!engine_) {
+    for (const NamedValues& inputs : batches) run(inputs);
+    return;
+  }
+  std::vector<std::vector<RtValue>> given;
+  for (const NamedValues& inputs : batches) given.push_back(in_order(inputs));
+  engine_->run_each(given);
+  for (std::size_t i = 0; i < batches.size(); ++i)
+    for (const Watch& watch : constants_) watch.see(graph_.value(watch.value).tensor());
+}
+
+std::vector<RtValue> FloatRun::in_order(const NamedValues& inputs) const {
   std::vector<RtValue> given;
   for (const Value* input : graph_.inputs()) {
     const auto at = inputs.find(input->name());
     QUENCH_CHECK(at != inputs.end(), "the data has no input '", input->name(), "'");
     given.push_back(at->second);
   }
-  engine_->run(given);
-  for (const Watch& watch : constants_) watch.see(graph_.value(watch.value).tensor());
+  return given;
 }
 
 }  // namespace quench

@@ -26,8 +26,11 @@ class FloatRun {
   // Several may watch one value. They see every batch; one that follows from constants alone is seen as often.
   FloatRun(const Graph& graph, const std::vector<Watch>& watches, const std::string& device);
   void run(const NamedValues& inputs);
+  // Several batches, in the engine one thread each (Engine::run_each). The others are run one after another.
+  void run_each(const std::vector<NamedValues>& batches);
 
  private:
+  std::vector<RtValue> in_order(const NamedValues& inputs) const;
   void use_engine(const std::vector<Watch>& watches);
   void use_executor(const std::vector<Watch>& watches);
   void use_gpu(const std::vector<Watch>& watches, const std::string& device);

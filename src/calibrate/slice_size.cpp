@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "data/batch_size.h"
 #include "data/bind_inputs.h"
 #include "graph/peak_bytes.h"
@@ -18,9 +20,10 @@ struct Limits {
   std::int64_t items, bytes;  // of what is alive at once; the allocator takes about as much again
 };
 
+constexpr std::int64_t kMega = std::int64_t{1} << 20;
+
 // A GPU keeps all that is watched until it is looked at, and has little to do for a few items.
 Limits limits_on(const std::string& device) {
-  constexpr std::int64_t kMega = std::int64_t{1} << 20;
   return device == "cpu" ? Limits{32, 64 * kMega} : Limits{128, 512 * kMega};
 }
 
@@ -45,17 +48,32 @@ std::int64_t bytes_of_item(const Graph& graph, const Dataset& data) {
   return peak.unknown > 0 ? 0 : peak.bytes;
 }
 
-}  // namespace
+std::int64_t weight_bytes(const Graph& graph) {
+  std::int64_t bytes = 0;
+  for (const Value* constant : graph.constants()) bytes += static_cast<std::int64_t>(constant->tensor().nbytes());
+  return bytes;
+}
 
-std::int64_t slice_size(const Graph& graph, const Dataset& data, const std::string& device) {
+std::int64_t size_within(const Limits& limits, const Graph& graph, const Dataset& data) {
   const std::int64_t fixed = fixed_batch(graph, &data);
   if (fixed > 0) return fixed;
   const std::int64_t bytes = bytes_of_item(graph, data);
   if (bytes <= 0) return kUnknown;
-  const Limits limits = limits_on(device);
   std::int64_t items = limits.items;
   while (items > 1 && (items * bytes > limits.bytes || items / 2 >= data.size())) items /= 2;
   return items;
+}
+
+}  // namespace
+
+std::int64_t slice_size(const Graph& graph, const Dataset& data, const std::string& device) {
+  return size_within(limits_on(device), graph, data);
+}
+
+std::int64_t slice_of_thread(const Graph& graph, const Dataset& data) {
+  const Limits limits = limits_on("cpu");
+  const std::int64_t bytes = std::clamp(weight_bytes(graph), 4 * kMega, limits.bytes);
+  return size_within({limits.items, bytes}, graph, data);
 }
 
 }  // namespace quench

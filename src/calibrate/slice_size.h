@@ -1,5 +1,5 @@
-// How many items go through a network at once by default: as many as fit easily in memory. It depends only on the
-// model, the shape of its items and the kind of device, so that what calibration finds does not depend on a batch size.
+// How many items go through a network at once by default. It depends only on the model, the shape of its items and the
+// kind of device, so that what calibration finds does not depend on a batch size.
 #pragma once
 
 #include <string>
@@ -9,7 +9,12 @@
 
 namespace quench {
 
-// `graph` without quantizers. 1 to 32 (128 on a GPU), a power of two; or the model's batch where that is fixed.
+// As many as fit easily in memory. `graph` without quantizers. 1 to 32 (128 on a GPU), a power of two; or the model's
+// batch where that is fixed.
 std::int64_t slice_size(const Graph& graph, const Dataset& data, const std::string& device = "cpu");
+
+// Fewer where each thread has a slice of its own, in the engine: of activations as many bytes as the weights have, at
+// least 4 MiB, so that they stay in the cache while reading the weights does not decide.
+std::int64_t slice_of_thread(const Graph& graph, const Dataset& data);
 
 }  // namespace quench

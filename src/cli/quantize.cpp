@@ -26,6 +26,7 @@
 #include "quench/error.h"
 #include "quench/export.h"
 #include "quench/open_model.h"
+#include "quench/process.h"
 #include "quench/quantize.h"
 #include "report/deploy_text.h"
 #include "report/file_hash.h"
@@ -82,10 +83,11 @@ void after_stage(const QuantizeJob& job, const StageRecord& stage, const Graph& 
   write_file_atomically(job.file(dump_name(stage.name)), to_text(graph, {.data = false}));
 }
 
-// As calibration does it: what memory holds, unless a reference is re-created with its batches.
+// As calibration does it: a slice for each thread, unless a reference is re-created with its batches.
 std::int64_t items_at_once(const QuantizeJob& job, const Graph& graph, const Dataset* data) {
   if (job.config.quant.parity || !data) return choose_batch(graph, data, job.config.calibration.batch);
-  return slice_size(graph, *data);
+  const std::int64_t slice = slice_of_thread(graph, *data), slices = (data->size() + slice - 1) / slice;
+  return slice * std::clamp<std::int64_t>(slices, 1, threads());
 }
 
 void print_need(const QuantizeRecord& record, const Graph& graph, std::int64_t batch, bool json) {

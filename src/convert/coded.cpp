@@ -51,7 +51,18 @@ class ToCodes {
     if (coded.type.scheme.is_int()) zero_point = store_codes(zero_point, coded.type.scheme);
     if (coded.type.scheme.per_tensor()) scale = scale.reshape({}), zero_point = zero_point.reshape({});
     coded.scale = &graph().add_constant(graph().unique_name(base + ".scale"), scale);
-    coded.zero_point = &graph().add_constant(graph().unique_name(base + ".zero_point"), zero_point);
+    coded.zero_point = zero_point.any().item<bool>()
+                           ? &graph().add_constant(graph().unique_name(base + ".zero_point"), zero_point)
+                           : &shared_zeros(zero_point);
+  }
+
+  // One constant for all zero points that are 0 and of one type and shape: most are, and small networks have many.
+  Value& shared_zeros(const at::Tensor& zeros) {
+    std::string name = concat("zero_point.", name_of(dtype_of(zeros)));
+    if (zeros.dim() > 0) name += concat(".", zeros.numel());
+    Value*& found = zeros_[name];
+    if (!found) found = &graph().add_constant(graph().unique_name(name), zeros);
+    return *found;
   }
 
   void add_bias(Node& quantizer) {
@@ -111,6 +122,7 @@ class ToCodes {
   }
 
   std::map<std::string, at::Tensor> baked_;
+  std::map<std::string, Value*> zeros_;
   CodeGraph result_;
 };
 

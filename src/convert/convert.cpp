@@ -15,18 +15,27 @@ Arithmetic arithmetic_of(const QuantizedModel& model, const ConvertOptions& opti
   return {requantize_from_name(rule), options.multiplier_bits};
 }
 
+// What still holds: the entries speak of quantizers and float tensors that are no more.
+QuantPlan without_entries(const QuantPlan& plan) {
+  QuantPlan head;
+  head.platform = plan.platform;
+  head.parity = plan.parity;
+  head.by = plan.by;
+  return head;
+}
+
 }  // namespace
 
 QuantizedModel convert(const QuantizedModel& model, const ConvertOptions& options, ConvertRecord* record) {
   QUENCH_CHECK(model.stage != ModelStage::kConverted, "the model is converted already");
   QUENCH_CHECK(model.stage != ModelStage::kPrepared, "the model is prepared, not calibrated: calibrate it first");
-  return with_context([] { return "while converting"; },
-                      [&] {
-                        ConvertedGraph made =
-                            convert_graph(ready_for_deployment(model), {.arithmetic = arithmetic_of(model, options)});
-                        if (record) *record = std::move(made.record);
-                        return QuantizedModel(std::move(made.graph), model.plan, ModelStage::kConverted);
-                      });
+  return with_context(
+      [] { return "while converting"; },
+      [&] {
+        ConvertedGraph made = convert_graph(ready_for_deployment(model), {.arithmetic = arithmetic_of(model, options)});
+        if (record) *record = std::move(made.record);
+        return QuantizedModel(std::move(made.graph), without_entries(model.plan), ModelStage::kConverted);
+      });
 }
 
 }  // namespace quench

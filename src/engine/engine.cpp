@@ -4,20 +4,25 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
+#include <optional>
 
 #include "engine/batch.h"
 #include "engine/compiled.h"
+#include "engine/turns.h"
 #include "graph/border.h"
 #include "graph/input_check.h"
 #include "kernels/parallel.h"
+#include "ops/integer_form.h"
 #include "quench/error.h"
 
 namespace quench {
 namespace {
 
-// What a thread keeps in its own cache: the activations of one part should fit it.
-constexpr std::int64_t kCacheBytes = std::int64_t{2} << 20;
+// Activations of one part that should fit a thread's own cache, in bytes: as many codes as float numbers. More codes
+// gain nothing, and integers take a quarter of the memory this way.
+constexpr std::int64_t kCacheBytes = std::int64_t{2} << 20, kCacheBytesOfCodes = kCacheBytes / 4;
 constexpr std::int64_t kLargestPart = 16;
 constexpr std::size_t kMostShapes = 16;  // that are kept compiled
 
@@ -25,6 +30,10 @@ std::vector<Dims> dims_of_inputs(const std::vector<RtValue>& inputs) {
   std::vector<Dims> result;
   for (const RtValue& input : inputs) result.push_back(*input.type().dims);
   return result;
+}
+
+bool computes_on_codes(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const auto& node) { return is_integer_op(*node); });
 }
 
 RtValue on_cpu_in_order(const RtValue& input) { return {input.tensor().to(at::kCPU).contiguous(), input.dtype()}; }
@@ -60,10 +69,14 @@ struct Engine::State {
     const std::int64_t share = (batch + threads() - 1) / threads();
     if (options.part > 0) return static_cast<int>(std::min<std::int64_t>(options.part, share));
     const auto bytes = std::max<std::int64_t>(static_cast<std::int64_t>(compile(one, 1).program.arena_bytes), 1);
-    const std::int64_t wanted = std::max({std::int64_t{1}, kCacheBytes / bytes, weights.bytes() / (2 * bytes)});
+    const std::int64_t room = computes_on_codes(graph) ? kCacheBytesOfCodes : kCacheBytes;
+    const std::int64_t wanted = std::max({std::int64_t{1}, room / bytes, weights.bytes() / (2 * bytes)});
     const std::int64_t largest = std::min<std::int64_t>({wanted, share, kLargestPart});
-    const std::int64_t rounds = (share + largest - 1) / largest;
-    return static_cast<int>((share + rounds - 1) / rounds);  // parts of one size, so that no thread waits for another
+    const std::int64_t least = (share + largest - 1) / largest;
+    std::int64_t rounds = least;  // of parts of one size, so that no thread waits for another, and no part is a rest
+    while (share % rounds != 0 && rounds < 2 * least) ++rounds;
+    if (share % rounds != 0) rounds = least;
+    return static_cast<int>((share + rounds - 1) / rounds);
   }
 
   void forget() {
@@ -81,7 +94,10 @@ struct Engine::State {
     return frame.run(inputs, timer(one, 0));
   }
 
+  // The inputs as kernels take them; nothing if the executor is to run them.
+  std::optional<std::vector<RtValue>> checked(const std::vector<RtValue>& inputs) const;
   std::vector<RtValue> run_in_parts(const std::vector<RtValue>& inputs, std::int64_t batch);
+  std::vector<std::vector<RtValue>> run_each(const std::vector<std::vector<RtValue>>& batches);
 };
 
 std::vector<RtValue> Engine::State::run_in_parts(const std::vector<RtValue>& inputs, std::int64_t batch) {
@@ -128,8 +144,8 @@ Engine::Engine(const Graph& graph, EngineOptions options)
     : state_(std::make_unique<State>(graph, std::move(options))) {}
 Engine::~Engine() = default;
 
-std::vector<RtValue> Engine::run(const std::vector<RtValue>& inputs) {
-  const std::vector<Value*>& declared = state_->graph.inputs();
+std::optional<std::vector<RtValue>> Engine::State::checked(const std::vector<RtValue>& inputs) const {
+  const std::vector<Value*>& declared = graph.inputs();
   QUENCH_CHECK(inputs.size() == declared.size(), "the graph takes ", declared.size(), " inputs, ", inputs.size(),
                " were given");
   std::vector<RtValue> given;
@@ -138,11 +154,53 @@ std::vector<RtValue> Engine::run(const std::vector<RtValue>& inputs) {
     is_tensors = is_tensors && input.is_tensor();
     is_empty = is_empty || (input.is_tensor() && input.tensor().numel() == 0);
   }
-  if (!is_tensors || is_empty || inputs.empty()) return state_->executor.run(inputs);
+  if (!is_tensors || is_empty || inputs.empty()) return std::nullopt;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     given.push_back(on_cpu_in_order(in_type_of(*declared[i], inputs[i])));
     check_input(*declared[i], given.back());
   }
+  return given;
+}
+
+// A thread takes the next batch whenever it has done one: the one before it is under way then, whoever waits for it.
+std::vector<std::vector<RtValue>> Engine::State::run_each(const std::vector<std::vector<RtValue>>& batches) {
+  std::vector<Compiled*> forms;
+  const auto workers = std::min<std::size_t>(static_cast<std::size_t>(threads()), batches.size());
+  for (const std::vector<RtValue>& inputs : batches) {
+    forms.push_back(&compile(dims_of_inputs(inputs), 1));
+    for (std::size_t w = 0; w < workers; ++w) forms.back()->frame(w);
+  }
+  last = forms.back();
+  last_part = 0;
+  Turns turns;
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::vector<RtValue>> results(batches.size());
+  const auto run_one = [&](std::size_t worker, std::size_t batch) {
+    Frame& frame = forms[batch]->frame(worker);
+    frame.turns = &turns;
+    frame.batch = static_cast<std::int64_t>(batch);
+    try {
+      results[batch] = frame.run(batches[batch], timer(*forms[batch], worker));
+    } catch (...) {
+      turns.give_up();
+      frame.turns = nullptr;
+      throw;
+    }
+    frame.turns = nullptr;
+  };
+  const ThreadLimit limit(static_cast<int>(workers));
+  in_parallel(static_cast<std::int64_t>(workers), 1, [&](std::int64_t first, std::int64_t end) {
+    for (std::int64_t w = first; w < end; ++w)
+      for (std::size_t batch = next++; batch < batches.size(); batch = next++)
+        run_one(static_cast<std::size_t>(w), batch);
+  });
+  return results;
+}
+
+std::vector<RtValue> Engine::run(const std::vector<RtValue>& inputs) {
+  const std::optional<std::vector<RtValue>> checked = state_->checked(inputs);
+  if (!checked) return state_->executor.run(inputs);
+  const std::vector<RtValue>& given = *checked;
   const std::int64_t batch = given[0].tensor().dim() > 0 ? given[0].tensor().size(0) : 0;
   const bool one_batch = std::all_of(given.begin(), given.end(), [&](const RtValue& input) {
     return input.tensor().dim() > 0 && input.tensor().size(0) == batch;
@@ -150,6 +208,18 @@ std::vector<RtValue> Engine::run(const std::vector<RtValue>& inputs) {
   if (state_->compiled.size() > kMostShapes) state_->forget();
   if (state_->per_item && one_batch && batch >= state_->threads()) return state_->run_in_parts(given, batch);
   return state_->run_whole(given);
+}
+
+std::vector<std::vector<RtValue>> Engine::run_each(const std::vector<std::vector<RtValue>>& batches) {
+  std::vector<std::vector<RtValue>> given, results;
+  for (const std::vector<RtValue>& inputs : batches)
+    if (std::optional<std::vector<RtValue>> checked = state_->checked(inputs)) given.push_back(std::move(*checked));
+  if (given.size() == batches.size() && !given.empty()) {
+    if (state_->compiled.size() > kMostShapes) state_->forget();
+    return state_->run_each(given);
+  }
+  for (const std::vector<RtValue>& inputs : batches) results.push_back(run(inputs));
+  return results;
 }
 
 std::vector<EngineStep> Engine::steps() const {

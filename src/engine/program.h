@@ -15,6 +15,7 @@
 namespace quench {
 
 class Frame;
+class Turns;
 
 // A place for one tensor while a program runs.
 struct Slot {
@@ -73,7 +74,9 @@ class Frame {
   std::vector<RtValue> values;
   std::vector<std::unordered_map<int, dnnl::memory>> arguments;  // of oneDNN's primitives, by step
   dnnl::stream stream;
-  Executor executor;  // for what has no kernel
+  Executor executor;       // for what has no kernel
+  Turns* turns = nullptr;  // where other batches run at the same time: at what is watched they take turns
+  std::int64_t batch = 0;  // which of them this is
 
  private:
   void place(int slot, std::byte* at);

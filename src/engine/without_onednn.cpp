@@ -28,6 +28,12 @@ std::vector<RtValue> Engine::run(const std::vector<RtValue>& inputs) {
   return state_->options.watches.empty() ? outputs : std::vector<RtValue>();
 }
 
+std::vector<std::vector<RtValue>> Engine::run_each(const std::vector<std::vector<RtValue>>& batches) {
+  std::vector<std::vector<RtValue>> results;
+  for (const std::vector<RtValue>& inputs : batches) results.push_back(run(inputs));
+  return results;
+}
+
 std::vector<EngineStep> Engine::steps() const {
   std::vector<EngineStep> steps;
   for (const auto& node : state_->graph.nodes()) steps.push_back({node->name(), node->op(), "executor", 0.0});

@@ -57,15 +57,40 @@ void GridHistogram::pour(const double* counts, const Window& from, const Window&
     if (counts[i] != 0) row[((from.first + i) >> shift) - to.first] += counts[i];
 }
 
+namespace {
+
+float edge(std::int64_t multiple, int exponent) {
+  return static_cast<float>(std::ldexp(static_cast<double>(multiple), exponent));
+}
+
+}  // namespace
+
+bool GridHistogram::add_in_one_pass(const at::Tensor& x, const QScheme& scheme) {
+  if (windows_.size() != 1 || !x.is_cpu()) return false;
+  const Window& window = windows_[0];
+  const at::Tensor low = at::scalar_tensor(edge(window.first, window.exponent));
+  const at::Tensor width = at::scalar_tensor(edge(1, window.exponent));
+  at::Tensor own = counts();
+  SeenRange seen{range().min[0], range().max[0]};
+  if (!add_histogram_inside(x, {scheme, low, width, bins(), absolute(), true}, seen, own)) return false;
+  widen({{seen.min}, {seen.max}});  // the range may have grown inside the bins
+  return true;
+}
+
 void GridHistogram::add(const at::Tensor& x, const QScheme& scheme, const TensorRange& range, double weight) {
   widen(range);
   std::vector<float> low, width;
   for (const Window& window : windows_) {
-    low.push_back(static_cast<float>(std::ldexp(static_cast<double>(window.first), window.exponent)));
-    width.push_back(std::ldexp(1.0F, window.exponent));
+    low.push_back(edge(window.first, window.exponent));
+    width.push_back(edge(1, window.exponent));
   }
   const at::Tensor lows = at::tensor(low), widths = at::tensor(width);
-  const at::Tensor found = histogram(x, {scheme, lows, widths, bins(), absolute(), true}).cpu().contiguous();
+  const HistogramArgs args{scheme, lows, widths, bins(), absolute(), true, true};
+  if (weight == 1.0) {
+    at::Tensor own = counts();
+    return add_histogram(x, args, own);
+  }
+  const at::Tensor found = histogram(x, args).cpu().contiguous();
   const double* counts = found.const_data_ptr<double>();
   double* own = own_row(0);
   for (std::int64_t i = 0; i < found.numel(); ++i) own[i] += weight * counts[i];

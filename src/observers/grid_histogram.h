@@ -14,6 +14,8 @@ class GridHistogram : public HistogramCounts {
 
   using HistogramCounts::add;
   void add(const at::Tensor& x, const QScheme& scheme, const TensorRange& range, double weight) override;
+  // All of add(), for one row, if the bins hold every value: x is read once. Else false, and nothing is added.
+  bool add_in_one_pass(const at::Tensor& x, const QScheme& scheme);
   void merge(const HistogramCounts& other) override;
   void clear() override;
   double low(std::size_t entry) const override;

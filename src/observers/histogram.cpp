@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "observers/grid_histogram.h"
+#include "observers/one_pass.h"
 #include "observers/resampled_histogram.h"
 
 namespace quench {
@@ -87,7 +87,7 @@ class L2Search {
   std::vector<double> cumulated_;
 };
 
-class Histogram : public StatisticsObserver {
+class Histogram : public StatisticsObserver, public OnePass {
  public:
   Histogram(const QScheme& scheme, const Options& options)
       : StatisticsObserver(scheme),
@@ -98,6 +98,8 @@ class Histogram : public StatisticsObserver {
   }
 
   bool by_batch() const override { return dynamic_cast<const ResampledHistogram*>(histogram_.get()) != nullptr; }
+
+  GridHistogram* all_that_is_kept() override { return dynamic_cast<GridHistogram*>(histogram_.get()); }
 
  protected:
   void add(const at::Tensor& x, const TensorRange& range) override { histogram_->add(x, scheme(), range); }

@@ -6,13 +6,13 @@
 #include <cmath>
 
 #include "observers/entropy_search.h"
-#include "observers/grid_histogram.h"
+#include "observers/one_pass.h"
 #include "quench/error.h"
 
 namespace quench {
 namespace {
 
-class Kl : public StatisticsObserver {
+class Kl : public StatisticsObserver, public OnePass {
  public:
   Kl(const QScheme& scheme, const Options& options) : StatisticsObserver(scheme), histogram_(options, true) {
     keep(histogram_);
@@ -24,6 +24,8 @@ class Kl : public StatisticsObserver {
     levels_ = static_cast<int>(levels);
     by_range_ = options.number("levels") == 0 && scheme.is_int() && !scheme.symmetric();
   }
+
+  GridHistogram* all_that_is_kept() override { return &histogram_; }
 
  protected:
   void add(const at::Tensor& x, const TensorRange& range) override { histogram_.add(x, scheme(), range); }

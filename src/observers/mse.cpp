@@ -4,7 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "kernels/statistics/statistics.h"
-#include "observers/grid_histogram.h"
+#include "observers/one_pass.h"
 #include "quench/error.h"
 #include "quench/statistic.h"
 
@@ -57,7 +57,7 @@ class MovingHistogram : public GridHistogram {
 
 // What is searched: a histogram of all batches, or each batch, whose ranges are then combined. One of the two is kept.
 template <typename Histogram, typename Combined>
-class Mse : public StatisticsObserver {
+class Mse : public StatisticsObserver, public OnePass {
  public:
   Mse(const QScheme& scheme, const Options& options)
       : StatisticsObserver(scheme),
@@ -73,6 +73,8 @@ class Mse : public StatisticsObserver {
   }
 
   bool by_batch() const override { return kMoves || !on_histogram_; }
+
+  GridHistogram* all_that_is_kept() override { return on_histogram_ && !kMoves ? &histogram_ : nullptr; }
 
  protected:
   void add(const at::Tensor& x, const TensorRange& range) override {

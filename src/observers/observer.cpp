@@ -7,6 +7,7 @@
 
 #include "core/joined.h"
 #include "kernels/statistics/statistics.h"
+#include "observers/one_pass.h"
 #include "quench/error.h"
 #include "quench/statistic.h"
 
@@ -71,6 +72,9 @@ void Observer::observe(const at::Tensor& batch) {
                  const std::vector<std::int64_t> shape = scheme_.scale_shape(data.sizes().vec());
                  QUENCH_CHECK(!seen() || shape == shape_, "scales of the shape ", shape_text(shape),
                               " after batches with ", shape_text(shape_));
+                 auto* quick = seen() ? dynamic_cast<OnePass*>(this) : nullptr;
+                 GridHistogram* histogram = quick ? quick->all_that_is_kept() : nullptr;
+                 if (histogram && histogram->add_in_one_pass(data, scheme_)) return;
                  const TensorRange range = finite_range(data, scheme_);
                  shape_ = shape;
                  or_reset([&] { add(data, range); });

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "observers/grid_histogram.h"
+#include "observers/one_pass.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -22,7 +22,7 @@ float value_at(const GridHistogram& histogram, std::size_t entry, double share) 
   return histogram.range().max[entry];
 }
 
-class Percentile : public StatisticsObserver {
+class Percentile : public StatisticsObserver, public OnePass {
  public:
   Percentile(const QScheme& scheme, const Options& options)
       : StatisticsObserver(scheme),
@@ -32,6 +32,8 @@ class Percentile : public StatisticsObserver {
     QUENCH_CHECK(share_ > 0.5 && share_ <= 1, "percentile must lie between 50 and 100, not ", share_ * 100);
     keep(histogram_);
   }
+
+  GridHistogram* all_that_is_kept() override { return &histogram_; }
 
  protected:
   void add(const at::Tensor& x, const TensorRange& range) override { histogram_.add(x, scheme(), range); }

@@ -5,11 +5,13 @@
 // its output for the mean input: one pass gathers E[x] of every layer's input, position by position, and each layer
 // then runs once with its float and once with its quantized weight. sequential: see sequential_correction.cpp.
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <c10/core/GradMode.h>
 
 #include <chrono>
 #include <cmath>
 
+#include "calibrate/fed_groups.h"
 #include "calibrate/float_run.h"
 #include "calibrate/slice_size.h"
 #include "data/content.h"
@@ -50,16 +52,25 @@ CorrectedLayer record_of(const Node& layer, const at::Tensor& shift, double devi
 
 namespace {
 
+// In slices as calibration's: both find the same, to the bit.
 void gather(const Graph& plain, const Dataset& data, const BiasCorrectionOptions& options, InputMeans& means) {
-  Feed feed(plain, data, feed_options(plain, data, options));
+  FeedOptions how = feed_options(plain, data, options);
+  how.otherwise = slice_of_thread(without_quantizers(plain), data);
+  Feed feed(plain, data, how);
+  const bool side_by_side = data.size() > feed.batch_size();
+  FedGroups groups(feed, side_by_side ? at::get_num_threads() : 1);
   FloatRun network(plain, means.watches(), "cpu");
+  const auto run = [&](const std::vector<NamedValues>& batches, Share share) {
+    means.count_as(share);
+    side_by_side ? network.run_each(batches) : network.run(batches[0]);
+  };
   std::int64_t done = 0;
-  while (const std::optional<Fed> batch = feed.next()) {
-    for (const CountedBatch& part : counted(plain, *batch)) {
-      means.count_as(part.share);
-      network.run(part.inputs);
-    }
-    done += batch->items;
+  for (std::vector<Fed> group = groups.next(); !group.empty(); group = groups.next()) {
+    if (group.size() > 1)
+      run(inputs_of(group), {});
+    else
+      for (const CountedBatch& part : counted(plain, group[0])) run({part.inputs}, part.share);
+    for (const Fed& batch : group) done += batch.items;
     if (options.progress) options.progress(done, feed.size());
   }
   QUENCH_CHECK(done > 0, "the data is empty: bias correction needs at least one item");

@@ -117,12 +117,28 @@ Graph with_plan_text(const QuantizedModel& model) {
 
 bool holds_plan(const Graph& file) { return file.metadata.contains(kPlanKey); }
 
-QuantPlan plan_in(const Graph& file) {
+namespace {
+
+bool is_converted(const Graph& file) {
+  const auto stage = file.metadata.find(kStageKey);
+  return stage != file.metadata.end() && stage->second == name_of(ModelStage::kConverted);
+}
+
+QuantPlan parsed_plan(const Graph& file) {
   QUENCH_CHECK(holds_plan(file),
                "the model carries no plan: 'quench quantize' on the float model makes one (files that another tool "
                "quantized are run, not deployed)");
   return plan_from_yaml(file.metadata.at(kPlanKey),
                         "inside " + (file.source.path.empty() ? "the model" : file.source.path));
+}
+
+}  // namespace
+
+QuantPlan plan_in(const Graph& file) {
+  QuantPlan plan = parsed_plan(file);
+  QUENCH_CHECK(!is_converted(file) || !plan.entries.empty(),
+               "the model is converted, and keeps no plan: take the calibrated model that it was made from");
+  return plan;
 }
 
 void drop_plan_text(Graph& file) {
@@ -133,10 +149,9 @@ void drop_plan_text(Graph& file) {
 namespace {
 
 QuantizedModel model_in(Graph file) {
-  QuantPlan plan = plan_in(file);
+  QuantPlan plan = parsed_plan(file);
   const auto name = file.metadata.find(kStageKey);
-  const bool is_converted = name != file.metadata.end() && name->second == name_of(ModelStage::kConverted);
-  QUENCH_CHECK(is_converted || !quantizers_of(file).empty(),
+  QUENCH_CHECK(is_converted(file) || !quantizers_of(file).empty(),
                "the model has no quantizers, only the plan of the one that it was made from: take that one "
                "(.quench.onnx)");
   QUENCH_CHECK(name != file.metadata.end(), "the model carries a plan, but does not say how far it has come ('",

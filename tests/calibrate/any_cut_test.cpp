@@ -1,5 +1,6 @@
 // What calibration finds depends only on the set of images: for the defaults of every platform, scales are equal to
 // the bit whatever the batch and the order of the images, and up to rounding if the model fixes another batch.
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include "calibrate/mixed_network.h"
@@ -43,6 +44,19 @@ TEST_P(AnyCut, GivesTheSameScales) {
   expect_same(calibrated(GetParam(), varied_images(), 8), wanted, "by batches of 8");
   at::manual_seed(33);
   expect_same(calibrated(GetParam(), varied_images().index({at::randperm(37)}), 32), wanted, "in another order");
+}
+
+// Slices run side by side, one thread each: 148 images are four full ones and one that is filled up.
+TEST_P(AnyCut, AnyNumberOfThreadsGivesTheSameScales) {
+  const at::Tensor images = varied_images().repeat({4, 1, 1, 1});
+  const int threads = at::get_num_threads();
+  at::set_num_threads(1);
+  const CalibrationRecord wanted = calibrated(GetParam(), images, 32);
+  at::set_num_threads(3);
+  const CalibrationRecord found = calibrated(GetParam(), images, 32);
+  at::set_num_threads(threads);
+  EXPECT_EQ(wanted.items, 148);
+  expect_same(found, wanted, "by three threads");
 }
 
 // 37 images in batches of 8: the last one is padded with copies of its last image. The network's own values round

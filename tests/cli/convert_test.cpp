@@ -34,6 +34,7 @@ TEST(ConvertCommand, WritesIntegersThatEveryCommandReads) {
   const QuantizedModel model = quantized_model_of(import_model(file));
   EXPECT_EQ(model.stage, ModelStage::kConverted);
   EXPECT_EQ(model.plan.platform, "onnxruntime");
+  EXPECT_TRUE(model.plan.entries.empty()) << "its quantizers are gone";
 
   EXPECT_EQ(quench_run({"run", file, "--random"}).code, 0);
   EXPECT_NE(quench_run({"inspect", file}).out.find("quench.QConv"), std::string::npos);
@@ -65,6 +66,7 @@ TEST(ConvertCommand, SaysWhatToDoWithOtherModels) {
   const std::string file = folder.path("int8.quench.onnx");
   ASSERT_EQ(quench_run({"convert", calibrated_demo(), "-o", file}).code, 0);
   expect_refused(quench_run({"convert", file, "--print"}), "converted already");
+  expect_refused(quench_run({"inspect", file, "--why", "input"}), "keeps no plan");
   expect_refused(quench_run({"eval", file, "--data", demo_data(0, 4), "--engine", "float"}), "converted");
   expect_refused(quench_run({"eval", demo_model(), "--data", demo_data(0, 4), "--engine", "integer"}),
                  "quench quantize");

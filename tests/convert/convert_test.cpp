@@ -6,6 +6,7 @@
 #include "convert/converted.h"
 #include "ops/integer_form.h"
 #include "quant/requantize.h"
+#include "quench/engine.h"
 #include "quench/quantizers.h"
 #include "support/expect_error.h"
 #include "verify/many_ops.h"
@@ -33,6 +34,36 @@ TEST(Convert, ANetworkBecomesOperatorsOnCodes) {
   EXPECT_EQ(int8.graph.value("relu1.fq").dtype(), DType::kUint8);
   int8.graph.verify();
   EXPECT_TRUE(quantizers_of(int8.graph).empty());
+}
+
+TEST(Convert, KeepsOneConstantForZeroPointsOfZero) {
+  const QuantizedModel int8 = convert(calibrated_small("onnxruntime"));
+  const Node &first = *int8.graph.find_node("conv1"), &second = *int8.graph.find_node("conv2");
+  const Value *of_weight = second.input(5), *of_relu = second.input(2), *of_input = first.input(2);
+  EXPECT_EQ(of_weight, first.input(5));
+  EXPECT_EQ(of_weight->tensor().numel(), 4) << "one for each channel";
+  EXPECT_FALSE(of_weight->tensor().any().item<bool>());
+  EXPECT_NE(of_relu, of_weight);
+  EXPECT_EQ(of_relu->tensor().item<int>(), 0);
+  EXPECT_NE(of_input->tensor().item<int>(), 0);
+}
+
+TEST(Convert, TakesNoMoreItemsAtATimeThanFloat) {
+  if (!has_engine_kernels()) GTEST_SKIP() << "built without oneDNN";
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {Dim::symbol("N"), 8, 128, 128}));
+  Node& conv = graph.add("Conv", "conv", {&x, &graph.add_constant("w", whole({8, 8, 3, 3}, 1, 3))});
+  conv.attrs["pads"] = std::vector<std::int64_t>{1, 1, 1, 1};
+  graph.add_output(graph.add("Relu", "relu", {&conv.output()}).output());
+  run_passes(graph, {"infer_shapes"});
+  const QuantizedModel model = calibrated_model(graph, "onnxruntime", whole({2, 8, 128, 128}, 2, 9));
+  Engine real(graph, {.threads = 2}), integer(convert(model).graph, {.threads = 2});
+  const at::Tensor items = whole({32, 8, 128, 128}, 3, 9);
+  real.run({RtValue(items)});
+  integer.run({RtValue(items)});
+  EXPECT_GT(integer.part(), 0);
+  EXPECT_LE(integer.part(), real.part());
+  EXPECT_EQ(16 % integer.part(), 0) << "parts of one size";
 }
 
 TEST(Convert, RunsInTheEngine) {

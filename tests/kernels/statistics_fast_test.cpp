@@ -60,6 +60,48 @@ TEST(FastStatistics, GiveTheSameBitsEverywhere) {
     });
 }
 
+// Bins on a grid from -8 on, 1/64 wide, which hold all values.
+struct OnGrid {
+  QScheme scheme;
+  at::Tensor low = at::tensor({-8.0F}), width = at::tensor({1.0F / 64});
+  HistogramArgs args(bool absolute, bool all) const { return {scheme, low, width, 1024, absolute, true, all}; }
+};
+
+TEST(FastStatistics, CountsAndRangeInOnePassAreThoseOfTwo) {
+  at::manual_seed(25);
+  const OnGrid grid;
+  for (const bool absolute : {false, true})
+    for (const at::Tensor& x : {at::randn({300007}), at::randn({300007}).relu(), at::randn({1023}), at::zeros({3000}),
+                                at::rand({140001}) + 3, at::tensor({0.0F, -0.0F, 7.99F, -7.99F})})
+      everywhere("one pass", [&]() -> std::vector<at::Tensor> {
+        const at::Tensor wanted = histogram_ref(x, grid.args(absolute, false));
+        EXPECT_TRUE(at::equal(histogram(x, grid.args(absolute, true)), wanted));
+        at::Tensor counts = at::ones({1, 1024}, at::kDouble);
+        SeenRange range{0.25F, 0.5F};
+        EXPECT_TRUE(add_histogram_inside(x, grid.args(absolute, true), range, counts));
+        EXPECT_TRUE(at::equal(counts - 1, wanted));
+        EXPECT_EQ(range.min, std::min(0.25F, x.min().item<float>()));
+        EXPECT_EQ(range.max, std::max(0.5F, x.max().item<float>()));
+        return {counts};
+      });
+}
+
+TEST(FastStatistics, OnePassChangesNothingWhereAValueIsInNoBin) {
+  at::manual_seed(26);
+  const OnGrid grid;
+  for (const float odd : {8.0F, -8.01F, 1e30F, INFINITY, -INFINITY, NAN})
+    for (const std::int64_t at : {0, 20, 1023, 150000, 200002})
+      everywhere("in no bin", [&]() -> std::vector<at::Tensor> {
+        at::Tensor x = at::randn({200003}), counts = at::zeros({1, 1024}, at::kDouble);
+        x[at] = odd;
+        SeenRange range{0, 0};
+        EXPECT_FALSE(add_histogram_inside(x, grid.args(false, true), range, counts)) << odd << " at " << at;
+        EXPECT_EQ(range.min, 0);
+        EXPECT_EQ(range.max, 0);
+        return {counts};
+      });
+}
+
 TEST(FastStatistics, SearchesGiveTheSameBitsEverywhere) {
   for (const LayoutCase& one : cases())
     for (const double power : {2.0, 2.4, 1.0})

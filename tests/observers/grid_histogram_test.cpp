@@ -34,6 +34,33 @@ TEST(GridHistogram, PairsMergeWhereTheRangeGrows) {
   EXPECT_TRUE(at::equal(histogram.counts()[0], at::tensor({1.0, 2.0, 2.0, 1.0, 0.0, 1.0, 0.0, 0.0})));
 }
 
+TEST(GridHistogram, OnePassFindsWhatTwoFind) {
+  at::manual_seed(3);
+  for (const bool absolute : {false, true}) {
+    GridHistogram once = made(64, absolute), twice = made(64, absolute);
+    EXPECT_FALSE(once.add_in_one_pass(at::randn({9}), QScheme())) << "there are no bins yet";
+    int quick = 0;
+    for (const double size : {1.0, 0.5, 1.05, 1.0, 3.0, 0.1, 2.9, 20.0, 1.0}) {
+      const at::Tensor x = at::randn({3000}) * size;
+      if (once.add_in_one_pass(x, QScheme()))
+        ++quick;
+      else
+        feed(once, x);
+      feed(twice, x);
+      EXPECT_EQ(once.range().min, twice.range().min) << size;
+      EXPECT_EQ(once.range().max, twice.range().max) << size;
+      EXPECT_EQ(once.low(0), twice.low(0)) << size;
+      EXPECT_EQ(once.width(0), twice.width(0)) << size;
+      EXPECT_TRUE(at::equal(once.counts(), twice.counts())) << size;
+    }
+    EXPECT_GE(quick, 4);
+    EXPECT_LE(quick, 7);
+    const at::Tensor before = once.counts().clone();
+    EXPECT_FALSE(once.add_in_one_pass(at::tensor({1.0F, NAN}), QScheme()));
+    EXPECT_TRUE(at::equal(once.counts(), before));
+  }
+}
+
 // The range fills at least `bins` of the row, but for values that differ by less than a float32 can say.
 TEST(GridHistogram, AtLeastTheBinsThatWereAskedFor) {
   at::manual_seed(1);

@@ -37,6 +37,7 @@ const SimdLoops QUENCH_SIMD_TABLE = {
                    .moment_runs = moment_runs,
                    .moment_rows = moment_rows,
                    .count = count,
+                   .count_inside = count_inside,
                    .error = error,
                    .step_error = step_error,
                    .edge_sum = edge_sum,

@@ -42,6 +42,11 @@ struct CutUnits {
   float high, per_high, per_low;  // per: 1 / unit
 };
 
+struct RangedCounts {
+  float min, max;  // of all that was counted, and of what was known before
+  std::uint16_t* counts;
+};
+
 struct StatisticsLoops {
   // Consecutive runs of `length` elements: one result each. A NaN makes both NaN.
   void (*min_max_runs)(const float* x, std::int64_t runs, std::int64_t length, float* min, float* max);
@@ -54,6 +59,9 @@ struct StatisticsLoops {
   // The copies lie behind each other; in each the bin after the last takes what lies outside. At most kMostCounted
   // elements, an odd number counting one more, until the counts are zero again.
   void (*count)(const float* x, std::int64_t length, const Bins& bins, bool absolute, std::uint16_t* counts);
+  // The same with bins on the grid, which hold the range known before, and that of x too. False, with part of x
+  // counted, if a value is not in any bin.
+  bool (*count_inside)(const float* x, std::int64_t length, const Bins& bins, bool absolute, RangedCounts& found);
   // The sum of |q(x) - x|^power.
   double (*error)(const float* x, std::int64_t length, const Affine& affine, double power);
   double (*step_error)(const float* x, std::int64_t length, const StepErrors& by);

@@ -14,6 +14,7 @@ struct Bins {
   float factor;      // bins / (width * shrink)
   float last;        // the last bin
   bool grid;         // bins on the grid: below
+  bool all = false;  // every value lies inside, and need not be asked
 };
 
 // A range narrower than this is one point: it is far below the floor of every scale (2^-23), and its factor

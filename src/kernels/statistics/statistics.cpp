@@ -28,7 +28,16 @@ at::Tensor histogram(const at::Tensor& x, const HistogramArgs& args) {
   if (at::Tensor counts; x.is_cuda() && histogram_ahead(x, args, counts)) return counts;
   if (x.is_cuda()) return histogram_on_cuda(x, args);
 #endif
-  return histogram_on_cpu(x, args);
+  at::Tensor counts = at::zeros({args.low.numel(), args.bins}, at::kDouble);
+  add_histogram(x, args, counts);
+  return counts.to(x.device());
+}
+
+void add_histogram(const at::Tensor& x, const HistogramArgs& args, at::Tensor& counts) {
+#ifdef QUENCH_WITH_CUDA
+  if (x.is_cuda()) return void(counts += histogram(x, args).cpu());
+#endif
+  add_histogram_on_cpu(x, args, counts);
 }
 
 }  // namespace quench

@@ -32,8 +32,18 @@ struct HistogramArgs {
   int bins = 2048;
   bool absolute = false;
   bool grid = false;
+  bool all_inside = false;  // on a grid: the caller knows that every value is finite and lies in a bin; saves asking
 };
 at::Tensor histogram(const at::Tensor& x, const HistogramArgs& args);
+// Adds them to such a tensor on the CPU.
+void add_histogram(const at::Tensor& x, const HistogramArgs& args, at::Tensor& counts);
+// With the range in the same pass, which saves reading x twice: for one entry on a grid, x on the CPU. `range` holds
+// what was seen before, all of it in the bins, and is widened to hold x. False if a value is not finite or lies in no
+// bin: nothing is changed then.
+struct SeenRange {
+  float min, max;
+};
+bool add_histogram_inside(const at::Tensor& x, const HistogramArgs& args, SeenRange& range, at::Tensor& counts);
 at::Tensor histogram_ref(const at::Tensor& x, const HistogramArgs& args);
 
 // The MSE search (docs/numerics.md 6.6): candidates k multiply both ends by 1 - 0.01 k; the least sum |q(x) - x|^p

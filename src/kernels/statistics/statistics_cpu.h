@@ -8,6 +8,6 @@ namespace quench {
 void min_max_on_cpu(const at::Tensor& x, const QScheme& scheme, at::Tensor& min, at::Tensor& max);
 void moments_on_cpu(const at::Tensor& x, const QScheme& scheme, at::Tensor& sum, at::Tensor& squares,
                     at::Tensor& absolute);
-at::Tensor histogram_on_cpu(const at::Tensor& x, const HistogramArgs& args);
+void add_histogram_on_cpu(const at::Tensor& x, const HistogramArgs& args, at::Tensor& counts);
 
 }  // namespace quench
