@@ -14,8 +14,11 @@ class JointLoss {
   // Runs the network on these items and sends the gradient of the loss back through it. `step` for random choices,
   // `counter` is the same on the device or added to it.
   void backward(const at::Tensor& rows, std::uint64_t step, const at::Tensor& counter);
+  // The loss over all items, not varied, of the network as it now is.
+  double over_all() const;
 
  private:
+  bool has_divergence(const std::string& name, const at::Tensor& y) const;
   at::Tensor gradient(const std::string& name, const at::Tensor& y, const at::Tensor& wanted) const;
 
   UnitWork& network_;

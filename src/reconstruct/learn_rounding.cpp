@@ -73,7 +73,13 @@ class Loop {
 
   void run(UnitRecord& record) {
     if (roundings_.empty()) return;
+    const double before = joint_ ? joint_->over_all() : 0;
     learn(record);
+    if (joint_ && !is_better_than(before)) {
+      scales_.undo();
+      record.note += concat(record.note.empty() ? "" : "; ", "what was there before is better, and is kept");
+      return;
+    }
     double elements = 0;
     for (const Rounding& one : roundings_) {
       const auto count = static_cast<double>(one.alpha().numel());
@@ -88,6 +94,12 @@ class Loop {
 
  private:
   bool joins() const { return !work_.ends().empty(); }
+
+  // All units together, with hard rounding.
+  bool is_better_than(double before) {
+    for (const Rounding& one : roundings_) work_.replace(one.quantizer().output(), one.hard());
+    return joint_->over_all() <= before;
+  }
 
   // All alphas lie in one tensor, so that the regulariser is computed once, not weight by weight.
   void make_roundings() {

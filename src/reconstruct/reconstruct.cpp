@@ -14,6 +14,7 @@
 #include "quench/ptq_method.h"
 #include "reconstruct/checkpoint.h"
 #include "reconstruct/method_options.h"
+#include "reconstruct/on_device.h"
 #include "reconstruct/sensitivity.h"
 #include "reconstruct/unit_at_work.h"
 
@@ -90,6 +91,8 @@ class Reconstruction {
     check_excluded();
     model_.graph = model.graph.clone();  // scales learn in place
     set_state(plain_, std::nullopt, {});
+    if (options.device != "cpu")
+      for (Graph* graph : {&plain_, &model_.graph}) move_weights(*graph, options.device);
     record_.method = options.method;
     record_.options = chosen_;
     const auto start = Clock::now();
@@ -110,7 +113,7 @@ class Reconstruction {
     for (std::size_t i = 0; i < units_.size(); ++i)
       with_context([&] { return concat("in the unit '", units_[i].name, "'"); }, [&] { work_on(i); });
     if (joins()) with_context([&] { return "with all units together"; }, [&] { join(); });
-    bring_home();
+    bring_home(model_.graph);
     model_.stage = ModelStage::kReconstructed;
     verify(model_, ModelStage::kReconstructed);
     result = std::move(model_);
@@ -226,12 +229,6 @@ class Reconstruction {
     return *recorded_;
   }
 
-  // What the device took over goes back to where the rest of the model is.
-  void bring_home() {
-    for (Value* constant : model_.graph.constants())
-      if (!constant->tensor().is_cpu()) model_.graph.set_tensor(*constant, constant->tensor().detach().cpu());
-  }
-
   bool stays_on_device() const {
     const RowPoolOptions pool = pool_options(chosen_, options_.device, "");
     return options_.device != "cpu" && pool.on_device && pool.max_memory == 0;
@@ -242,7 +239,7 @@ class Reconstruction {
       Value& constant = model_.graph.value(name);
       QUENCH_CHECK(constant.is_constant() && constant.tensor().sizes() == tensor.sizes(), "'", name,
                    "' of the kept unit does not fit the model");
-      model_.graph.set_tensor(constant, tensor);
+      model_.graph.set_tensor(constant, tensor.to(constant.tensor().device()));
     }
   }
 

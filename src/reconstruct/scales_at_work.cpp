@@ -46,8 +46,15 @@ ScalesAtWork::ScalesAtWork(const std::vector<Node*>& quantizers, double prob, bo
     at::Tensor scale = node->input(1)->tensor();
     if (contains(tensors_, scale)) continue;  // another quantizer of the unit shares it: it learns already
     scale.set_requires_grad(learn && may_learn);
-    if (learn && may_learn) tensors_.push_back(scale);
+    if (!learn || !may_learn) continue;
+    tensors_.push_back(scale);
+    began_.push_back(scale.detach().clone());
   }
+}
+
+void ScalesAtWork::undo() {
+  const c10::AutoGradMode no_grad(false);
+  for (std::size_t i = 0; i < tensors_.size(); ++i) tensors_[i].copy_(began_[i]);
 }
 
 ScalesAtWork::~ScalesAtWork() {

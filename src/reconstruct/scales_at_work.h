@@ -21,6 +21,7 @@ class ScalesAtWork {
   ScalesAtWork& operator=(const ScalesAtWork&) = delete;
 
   const Tensors& tensors() const { return tensors_; }  // that learn
+  void undo();                                         // what they learned
 
  private:
   struct Before {
@@ -28,7 +29,7 @@ class ScalesAtWork {
     FakeQuantSpec spec;
   };
   std::vector<Before> before_;
-  Tensors tensors_;
+  Tensors tensors_, began_;
 };
 
 }  // namespace quench

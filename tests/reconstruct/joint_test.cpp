@@ -64,6 +64,21 @@ TEST(Joint, AnInterruptedRunGoesOnToTheSameBits) {
   std::filesystem::remove_all(folder);
 }
 
+// Rates that are far too high make the network worse: then it stays what the units made it.
+TEST(Joint, KeepsWhatWasBetter) {
+  const auto data = random_images(32);
+  QuantizedModel units = calibrated_net(*data), worse = calibrated_net(*data);
+  ReconstructOptions options = joint(0);
+  options.options.set("bias_lr", 0.0);
+  reconstruct(units, *data, options);
+  for (const char* name : {"joint_count", "joint_lr", "joint_scale_lr"}) options.options.set(name, 5.0);
+  const ReconstructionRecord record = reconstruct(worse, *data, options);
+  EXPECT_EQ(record.units.back().note, "what was there before is better, and is kept");
+  EXPECT_NEAR(record.units.back().error_after, record.units.back().error_before, 1e-9);
+  for (const Value* constant : units.graph.constants())
+    EXPECT_TRUE(bit_equal(constant->tensor(), worse.graph.value(constant->name()).tensor())) << constant->name();
+}
+
 // A rounding that goes on gives at first what was learned, with the scale that was learned.
 TEST(Joint, BeginsAtWhatWasLearned) {
   const auto data = random_images(32);

@@ -13,8 +13,9 @@ namespace {
 using Type = dnnl::memory::data_type;
 using Conv = dnnl::convolution_forward;
 
+// Windows may also end before the image does: pads below 0.
 bool has_pads(const DnnlWindow& window) {
-  const auto is_some = [](std::int64_t pad) { return pad != 0; };
+  const auto is_some = [](std::int64_t pad) { return pad > 0; };
   return std::any_of(window.begin.begin(), window.begin.end(), is_some) ||
          std::any_of(window.end.begin(), window.end.end(), is_some);
 }

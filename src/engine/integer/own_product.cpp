@@ -108,9 +108,7 @@ int add_own_product(Builder& builder, const Node& node, const IntegerForm& form,
                     const DnnlWindow& window, int x) {
   if (product.sizes[1] % 4 != 0) x = builder.own_memory(x);  // the loop reads up to three bytes further
   const Sizes in = builder.layout(x).get_dims();
-  Sizes out = {in[0], product.sizes[0]};
-  for (std::size_t d = 2; d < in.size(); ++d)
-    out.push_back((in[d] - (window.kernel[d - 2] - 1) * (window.dilations[d - 2] + 1) - 1) / window.strides[d - 2] + 1);
+  const Sizes out = in.size() == 2 ? Sizes{in[0], product.sizes[0]} : *sizes_of(node.output().dims());
   const PixelWalk walk = walk_of(in, out, window);
   const std::int64_t bytes = packed_product_bytes(product.sizes[0], walk.runs, walk.run_bytes);
   dnnl::memory weights = builder.weights().get(node.name() + ".lanes", plain_layout({bytes}, Type::s8), [&] {
