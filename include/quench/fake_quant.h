@@ -62,6 +62,7 @@ struct FakeQuantRun {
   Observer* observer = nullptr;
   RandomKey key;
   bool reconstructing = false;  // QDrop drops; else it quantizes all
+  bool after_relu = false;      // max(x, 0) is quantized (and observed)
 };
 
 class FakeQuant {
@@ -72,6 +73,8 @@ class FakeQuant {
   // takes bfloat16 gets it where the fused loops do (on the CPU, one scale), and gives bfloat16 back.
   virtual at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun& run) const = 0;
   virtual bool takes_bfloat16() const { return false; }
+  // Whether quantize() heeds run.after_relu, for float32 on CUDA; others are given max(x, 0).
+  virtual bool takes_relu() const { return false; }
   // What is really quantized: seen by the observer, baked by exporters (DoReFa: the transformed weight).
   virtual at::Tensor transform(const at::Tensor& x) const;
   // Takes over what an observer found: scale and zero point, and what is derived from them.

@@ -16,14 +16,19 @@ class Dsq : public FakeQuant {
   explicit Dsq(const FakeQuantSpec& spec) : FakeQuant(spec), alpha_(spec.options.number("alpha")) {}
 
   bool takes_bfloat16() const override { return true; }
-  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun&) const override {
+  bool takes_relu() const override { return true; }
+  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun& run) const override {
     const at::Tensor scale = tensors.scale().detach().clone(), zero = tensors.zero_point().detach().clone();
-    return apply_rule(
-        {x},
-        {.forward = [&, this](const Tensors& in) { return dsq_forward(in[0], {scale, zero, scheme(), spec().by}); },
-         .backward = [scheme = scheme(), by = spec().by, alpha = alpha_](const at::Tensor& dy, const Tensors& saved)
-             -> Tensors { return {dsq_backward(dy, saved[0], {saved[1], saved[2], scheme, by}, alpha)}; },
-         .save = [&](const Tensors& in, const at::Tensor&) -> Tensors { return {in[0], scale, zero}; }});
+    return apply_rule({x},
+                      {.forward =
+                           [&, this](const Tensors& in) {
+                             return dsq_forward(in[0], {scale, zero, scheme(), spec().by, 1.0, run.after_relu});
+                           },
+                       .backward = [scheme = scheme(), by = spec().by, alpha = alpha_, relu = run.after_relu](
+                                       const at::Tensor& dy, const Tensors& saved) -> Tensors {
+                         return {dsq_backward(dy, saved[0], {saved[1], saved[2], scheme, by, 1.0, relu}, alpha)};
+                       },
+                       .save = [&](const Tensors& in, const at::Tensor&) -> Tensors { return {in[0], scale, zero}; }});
   }
 
  private:

@@ -81,6 +81,12 @@ void check_shapes(const FakeQuantSpec& spec, const FakeQuantTensors& tensors, co
   }
 }
 
+// In one loop; an observer must see what lies between.
+bool takes_relu_too(const FakeQuant& algorithm, const at::Tensor& x, const QuantFlags& flags) {
+  return flags.quantize && !flags.observe && algorithm.takes_relu() && x.is_cuda() && x.scalar_type() == at::kFloat &&
+         x.numel() > 0;
+}
+
 bool all_of(const at::Tensor& condition) { return condition.all().item<bool>(); }
 
 }  // namespace
@@ -155,6 +161,11 @@ void check_values(const FakeQuantSpec& spec, const FakeQuantTensors& tensors) {
 
 at::Tensor run_fake_quant(const FakeQuant& algorithm, const at::Tensor& x, const FakeQuantTensors& tensors,
                           const FakeQuantRun& run) {
+  if (run.after_relu && !takes_relu_too(algorithm, x, run.flags)) {
+    FakeQuantRun after = run;
+    after.after_relu = false;
+    return run_fake_quant(algorithm, at::relu(x), tensors, after);
+  }
   if ((!run.flags.observe && !run.flags.quantize) || x.numel() == 0) return x;
   const at::ScalarType type = x.scalar_type();
   QUENCH_CHECK(type == at::kFloat || type == at::kHalf || type == at::kBFloat16,

@@ -37,8 +37,9 @@ class Fixed : public FakeQuant {
   explicit Fixed(const FakeQuantSpec& spec) : FakeQuant(spec) {}
 
   bool takes_bfloat16() const override { return scheme().is_int(); }
-  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun&) const override {
-    const AffineArgs args{tensors.scale(), tensors.zero_point(), scheme(), spec().by};
+  bool takes_relu() const override { return scheme().is_int(); }
+  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun& run) const override {
+    const AffineArgs args{tensors.scale(), tensors.zero_point(), scheme(), spec().by, 1.0, run.after_relu};
     return scheme().is_int() ? affine_with_mask(x, args) : float8_with_mask(x, args);
   }
 };

@@ -32,23 +32,25 @@ class Lsq : public FakeQuant {
   explicit Lsq(const FakeQuantSpec& spec) : FakeQuant(spec) {}
 
   bool takes_bfloat16() const override { return true; }
-  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun&) const override {
+  bool takes_relu() const override { return true; }
+  at::Tensor quantize(const at::Tensor& x, const FakeQuantTensors& tensors, const FakeQuantRun& run) const override {
     const auto [scale, zero] = used(tensors);
     const bool learns_zero = !scheme().symmetric() && tensors.zero_point().requires_grad();
     const double factor = gradient_factor(scheme(), x.numel(), scale.numel(), spec().options);
-    return apply_rule(
-        {x, tensors.scale(), tensors.zero_point()},
-        {.forward = [&scale = scale, &zero = zero,
-                     this](const Tensors& in) { return fake_quantize(in[0], {scale, zero, scheme(), spec().by}); },
-         .backward = [scheme = scheme(), by = spec().by, factor, learns_zero](const at::Tensor& dy,
-                                                                              const Tensors& saved) -> Tensors {
-           at::Tensor dx, ds, dz;
-           lsq_backward(dy, saved[0], {saved[1], saved[2], scheme, by, factor}, dx, ds, dz);
-           return {dx, ds, learns_zero ? dz : at::Tensor()};
-         },
-         .save = [&scale = scale, &zero = zero](const Tensors& in, const at::Tensor&) -> Tensors {
-           return {in[0], scale, zero};
-         }});
+    return apply_rule({x, tensors.scale(), tensors.zero_point()},
+                      {.forward =
+                           [&scale = scale, &zero = zero, &run, this](const Tensors& in) {
+                             return fake_quantize(in[0], {scale, zero, scheme(), spec().by, 1.0, run.after_relu});
+                           },
+                       .backward = [scheme = scheme(), by = spec().by, factor, learns_zero, relu = run.after_relu](
+                                       const at::Tensor& dy, const Tensors& saved) -> Tensors {
+                         at::Tensor dx, ds, dz;
+                         lsq_backward(dy, saved[0], {saved[1], saved[2], scheme, by, factor, relu}, dx, ds, dz);
+                         return {dx, ds, learns_zero ? dz : at::Tensor()};
+                       },
+                       .save = [&scale = scale, &zero = zero](const Tensors& in, const at::Tensor&) -> Tensors {
+                         return {in[0], scale, zero};
+                       }});
   }
 
  private:

@@ -58,6 +58,8 @@ Job::Job(const at::Tensor& x, const AffineArgs& args) : state_(std::make_unique<
   s.view.zero_step = s.zero_point.numel() > 1;
   s.view.qmin = static_cast<float>(args.scheme.qmin());
   s.view.qmax = static_cast<float>(args.scheme.qmax());
+  QUENCH_CHECK(!args.after_relu || x.is_cuda(), "a Relu and its quantizer are one loop on CUDA only");
+  s.view.after_relu = args.after_relu;
   if (x.is_cuda()) s.view.sum_factor = static_cast<float>(args.gradient_factor);
   s.view.divide = args.by == QuantizeBy::kDivision;
 }

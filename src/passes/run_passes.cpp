@@ -45,7 +45,7 @@ const std::vector<std::string>& engine_passes() {
 }
 
 const std::vector<std::string>& training_passes() {
-  static const std::vector<std::string> passes = {"fuse_live_norms", "skip_input_gradients"};
+  static const std::vector<std::string> passes = {"fuse_live_norms", "fuse_relu_quantizers", "skip_input_gradients"};
   return passes;
 }
 

@@ -30,6 +30,10 @@ QUENCH_HD inline Affine affine_of(float scale, float zero_point, float qmin, flo
 // v = x/s: a true division, or the product with the reciprocal (QuantizeBy).
 QUENCH_HD inline float in_steps(float x, const Affine& a, bool divide) { return divide ? x / a.scale : x * a.inverse; }
 
+// A Relu in front, where there is one; NaN stays. Its gradient passes as LibTorch's does.
+QUENCH_HD inline float rectified(float x, bool relu) { return relu && x < 0.0F ? 0.0F : x; }
+QUENCH_HD inline bool relu_passes(float x, bool relu) { return !relu || !(x <= 0.0F); }
+
 #ifdef __CUDA_ARCH__
 QUENCH_HD inline float round_even(float v) { return rintf(v); }
 #else

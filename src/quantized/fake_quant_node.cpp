@@ -1,5 +1,5 @@
 // quench.FakeQuant: inputs x, scale, zero point, then the algorithm's own tensors in declared order; attributes as
-// node_spec.h has them.
+// node_spec.h has them. With after_relu (the pass fuse_relu_quantizers) max(x, 0) stands for x.
 #include <ATen/ATen.h>
 
 #include <memory>
@@ -21,9 +21,10 @@ FakeQuantTensors state_of(const Inputs& in) {
 
 std::vector<RtValue> fake_quant(const Node& node, const Inputs& in, ExecContext& context) {
   const QuantFlags flags = fake_quant_flags(node);
-  if (!flags.observe && !flags.quantize) return {in[0]};
+  const bool relu = node.get_int("after_relu", 0) != 0;
+  if (!flags.observe && !flags.quantize) return {relu ? RtValue(at::relu(in[0].tensor())) : in[0]};
   const std::shared_ptr<const FakeQuant> algorithm = fake_quant_of(node);
-  const FakeQuantRun run{flags, context.observer(node), context.random_key(node), context.reconstructing};
+  const FakeQuantRun run{flags, context.observer(node), context.random_key(node), context.reconstructing, relu};
   return {run_fake_quant(*algorithm, in[0].tensor(), state_of(in), run)};
 }
 

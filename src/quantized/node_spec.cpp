@@ -13,7 +13,8 @@ namespace {
 using Attrs = std::map<std::string, Attr>;
 
 bool is_own_attribute(const std::string& name) {
-  static const std::set<std::string> own = {"algorithm", "role", "scheme", "quantize_by", "observe", "quantize"};
+  static const std::set<std::string> own = {"algorithm", "role",     "scheme",    "quantize_by",
+                                            "observe",   "quantize", "after_relu"};
   return own.contains(name);
 }
 

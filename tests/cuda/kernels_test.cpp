@@ -103,6 +103,29 @@ TEST(CudaKernels, LsqBackwardEqualsThePlainLoopAndItself) {
   });
 }
 
+// One loop for a Relu and its quantizer is bit for bit the two, forward and backward.
+TEST(CudaKernels, AReluInFrontIsThatRelu) {
+  NEEDS_CUDA();
+  everywhere([](const Both& b) {
+    const Tensor given = b.x.nan_to_num(0.7), x = to_cuda(given, b.odd), rectified = to_cuda(at::relu(given), b.odd);
+    AffineArgs fused = b.cuda_args;
+    fused.after_relu = true;
+    const auto through_relu = [&](const Tensor& dx) { return at::threshold_backward(dx, rectified, 0); };
+    EXPECT_TRUE(same(fake_quantize(x, fused), fake_quantize(rectified, b.cuda_args).cpu()));
+    Tensor y, mask, two_y, two_mask, dx, ds, dz, two_dx, two_ds, two_dz;
+    fake_quantize_masked(x, fused, y, mask);
+    fake_quantize_masked(rectified, b.cuda_args, two_y, two_mask);
+    EXPECT_TRUE(same(y, two_y.cpu()));
+    EXPECT_TRUE(same(mask, two_mask.logical_and(rectified > 0).cpu()));
+    lsq_backward(b.cuda_dy, x, fused, dx, ds, dz);
+    lsq_backward(b.cuda_dy, rectified, b.cuda_args, two_dx, two_ds, two_dz);
+    EXPECT_TRUE(same(dx, through_relu(two_dx).cpu()));
+    EXPECT_TRUE(at::equal(ds, two_ds) && at::equal(dz, two_dz));
+    EXPECT_TRUE(same(dsq_backward(b.cuda_dy, x, fused, 0.4),
+                     through_relu(dsq_backward(b.cuda_dy, rectified, b.cuda_args, 0.4)).cpu()));
+  });
+}
+
 TEST(CudaKernels, DsqAndAdaRoundEqualThePlainLoops) {
   NEEDS_CUDA();
   everywhere([](const Both& b) {

@@ -19,6 +19,9 @@ struct AffineArgs {
   const QScheme& scheme;
   QuantizeBy by = QuantizeBy::kReciprocal;
   double gradient_factor = 1.0;  // multiplies the gradients of scale and zero point
+  // A Relu stands in front of the quantizer and x is what it reads: fake_quantize(), fake_quantize_masked(),
+  // lsq_backward() and dsq_backward() have both in one loop. On CUDA only.
+  bool after_relu = false;
 };
 
 // y = (clamp(round(x/s) + z, n, p) - z) * s; docs/numerics.md 4.

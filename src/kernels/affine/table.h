@@ -16,8 +16,9 @@ struct AffineView {
   std::int64_t scale_step = 0, zero_step = 0;
   float qmin = 0, qmax = 0;
   bool divide = false;
-  // On CUDA only: what the sums of lsq_backward are multiplied by, and PACT's clip (low, high) where it is in memory
-  // and not among the arguments.
+  // On CUDA only: whether x is what a Relu in front reads (kernels/affine/affine.h), what the sums of lsq_backward are
+  // multiplied by, and PACT's clip (low, high) where it is in memory and not among the arguments.
+  bool after_relu = false;
   float sum_factor = 1.0F;
   const float* clip = nullptr;
 };

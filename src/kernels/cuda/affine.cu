@@ -6,9 +6,9 @@ namespace quench {
 namespace {
 
 struct FakeQuantize {
-  bool divide;
+  bool divide, relu;
   __device__ float operator()(const Affine& a, float x) const {
-    return nearest_step(in_steps(x, a, divide), a.steps) * a.scale;
+    return nearest_step(in_steps(rectified(x, relu), a, divide), a.steps) * a.scale;
   }
 };
 
@@ -30,7 +30,7 @@ struct Masked {
   const float* x;
   float* y;
   bool* mask;
-  bool divide;
+  bool divide, relu;
   template <int V, class Walk>
   __device__ void run(Walk& walk, std::int64_t i) const {
     const auto in = load<V>(x, i);
@@ -39,9 +39,9 @@ struct Masked {
 #pragma unroll
     for (int k = 0; k < V; ++k, walk.next()) {
       const Affine& a = walk.channel();
-      const float v = in_steps(in.v[k], a, divide);
+      const float v = in_steps(rectified(in.v[k], relu), a, divide);
       out.v[k] = nearest_step(v, a.steps) * a.scale;
-      inside.v[k] = in_range(v, a.steps);
+      inside.v[k] = in_range(v, a.steps) && relu_passes(in.v[k], relu);
     }
     store<V>(y, i, out);
     store<V>(mask, i, inside);
@@ -55,7 +55,7 @@ struct MaskedGradient {
 }  // namespace
 
 void cuda_fake_quantize(const AffineView& view, const float* x, float* y) {
-  map(view, FakeQuantize{view.divide}, y, Memory{x});
+  map(view, FakeQuantize{view.divide, view.after_relu}, y, Memory{x});
 }
 
 void cuda_codes(const AffineView& view, const float* x, std::int32_t* q) {
@@ -65,7 +65,7 @@ void cuda_codes(const AffineView& view, const float* x, std::int32_t* q) {
 void cuda_dequantize(const AffineView& view, const std::int32_t* q, float* y) { map(view, Dequantize{}, y, Memory{q}); }
 
 void cuda_masked(const AffineView& view, const float* x, float* y, bool* mask) {
-  each(view, Masked{x, y, mask, view.divide}, aligned(x) && aligned(y) && aligned(mask));
+  each(view, Masked{x, y, mask, view.divide, view.after_relu}, aligned(x) && aligned(y) && aligned(mask));
 }
 
 // The walk reads a scale at its start; here there is none, so the gradient itself stands in for it.

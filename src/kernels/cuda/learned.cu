@@ -9,9 +9,10 @@ namespace {
 
 struct DsqBackward {
   DsqShape shape;
-  bool divide;
+  bool divide, relu;
   __device__ float operator()(const Affine& a, float dy, float x) const {
-    return dy * dsq_slope(in_steps(x, a, divide), a.steps, shape);
+    const float dx = dy * dsq_slope(in_steps(rectified(x, relu), a, divide), a.steps, shape);
+    return relu_passes(x, relu) ? dx : 0.0F;
   }
 };
 
@@ -50,7 +51,7 @@ struct QdropForward {
 }  // namespace
 
 void cuda_dsq_backward(const AffineView& view, DsqShape shape, const float* dy, const float* x, float* dx) {
-  map(view, DsqBackward{shape, view.divide}, dx, Memory{dy}, Memory{x});
+  map(view, DsqBackward{shape, view.divide, view.after_relu}, dx, Memory{dy}, Memory{x});
 }
 
 void cuda_pact_forward(const AffineView& view, ClipRange clip, const float* x, float* y) {

@@ -28,12 +28,13 @@ struct Summing {
 // kDivide is known when it is compiled: a division takes registers that loads ahead could have.
 template <bool kDivide>
 struct LsqBackward : Summing {
+  bool relu;
   __device__ float operator()(const Affine& a, State& state, float dy, float x) const {
-    const float v = in_steps(x, a, kDivide);
+    const float v = in_steps(rectified(x, relu), a, kDivide);
     const bool inside = in_range(v, a.steps);
     state.first += dy * scale_slope(v, a.steps);
     state.second += inside ? 0.0F : dy;
-    return inside ? dy : 0.0F;
+    return inside && relu_passes(x, relu) ? dy : 0.0F;
   }
 };
 
@@ -88,9 +89,9 @@ struct ToBoth {
 void cuda_lsq_backward(const AffineView& view, const float* dy, const float* x, float* dx, float* ds, float* dz) {
   const ToScaleAndZero finish{view, ds, dz};
   if (view.divide)
-    map_sum(view, LsqBackward<true>{}, finish, dx, Memory{dy}, Memory{x});
+    map_sum(view, LsqBackward<true>{{}, view.after_relu}, finish, dx, Memory{dy}, Memory{x});
   else
-    map_sum(view, LsqBackward<false>{}, finish, dx, Memory{dy}, Memory{x});
+    map_sum(view, LsqBackward<false>{{}, view.after_relu}, finish, dx, Memory{dy}, Memory{x});
 }
 
 void cuda_pact_backward(const AffineView& view, ClipRange clip, const float* dy, const float* x, float* dx,
