@@ -52,7 +52,8 @@ class Engine {
   // All graph inputs in order -> all graph outputs in order. Compiles for shapes that it has not seen yet.
   std::vector<RtValue> run(const std::vector<RtValue>& inputs);
   // Several batches, each by one thread from beginning to end, as many at a time as there are threads. Whoever watches
-  // a value sees one batch after another, in order. What comes out does not depend on the number of threads.
+  // a value sees one batch after another, in order; different values are shown by different threads at the same time.
+  // What comes out does not depend on the number of threads.
   std::vector<std::vector<RtValue>> run_each(const std::vector<std::vector<RtValue>>& batches);
 
   // Of the shapes that ran last.

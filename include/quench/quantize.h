@@ -105,7 +105,7 @@ struct QuantizeOptions {
   bool resume = false;     // training goes on from the checkpoint there
   std::function<void(const TrainEpoch& epoch)> epoch_done;
   std::function<void(double score)> start_measured;  // of training, before its first step
-  std::function<bool()> stop;                        // asked after each step of training (TrainOptions::stop)
+  std::function<bool()> stop;                        // asked after each step of training: see TrainOptions::stop
 };
 
 // What the config leaves open (equalize, smooth, bias_correction) is the platform's. Throws for a graph that is

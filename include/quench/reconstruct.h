@@ -50,7 +50,7 @@ struct UnitRecord {
   std::int64_t iterations = 0;
   double seconds = 0;
   double moved = 0;      // share of its weights whose code is not that of the nearest value any more
-  std::string note;      // why a part of it learned nothing, or slowly; "" otherwise
+  std::string note;      // why a part learned nothing or slowly, or nothing was kept; "" otherwise
   bool resumed = false;  // taken from an earlier run
 };
 

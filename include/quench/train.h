@@ -92,7 +92,9 @@ struct TrainOptions {
 
   std::function<void(std::int64_t done, std::int64_t total, double loss)> progress = {};
   std::function<void(double score)> start_measured = {};  // on validation data, before the first step
-  std::function<bool()> stop = {};  // asked after each step; if true, a checkpoint is written and an Error ends it
+  // Asked after each step; if true, a checkpoint is written and an Error ends it. Of several processes all must have
+  // one, and all end where it is true in any.
+  std::function<bool()> stop = {};
   std::function<void(const struct TrainEpoch& epoch)> epoch_done = {};
 };
 

@@ -169,7 +169,8 @@ void observe_anew(Graph& graph, Observing& observing, const Dataset& data, const
   Feed batches(graph, data, how);  // before the quantizers are switched on: states are the float network's
   FloatWatcher* watcher = record.watched ? options.watcher : nullptr;
   // A single slice is all threads' work. By all of the data, not by a process's share: last bits depend on it.
-  const bool side_by_side = in_slices(observing, options) && data.size() > record.batch;
+  const bool side_by_side =
+      in_slices(observing, options) && data.size() > record.batch && fits_each_thread(without_quantizers(graph), data);
   const RunBatches run = options.on_quantized ? quantized_run(graph, observing, options.device)
                                               : float_run(graph, observing, watcher, options.device, side_by_side);
   feed(batches, {batches, side_by_side ? at::get_num_threads() : 1}, options, run, record);

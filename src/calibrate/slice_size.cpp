@@ -76,4 +76,9 @@ std::int64_t slice_of_thread(const Graph& graph, const Dataset& data) {
   return size_within({limits.items, bytes}, graph, data);
 }
 
+bool fits_each_thread(const Graph& graph, const Dataset& data) {
+  const std::int64_t bytes = bytes_of_item(graph, data);
+  return bytes > 0 && bytes * slice_of_thread(graph, data) <= limits_on("cpu").bytes;
+}
+
 }  // namespace quench

@@ -1,5 +1,5 @@
-// How many items go through a network at once by default. It depends only on the model, the shape of its items and the
-// kind of device, so that what calibration finds does not depend on a batch size.
+// How many items go through a network at once by default. It depends only on the model, the shape and number of its
+// items and the kind of device, so that what calibration finds does not depend on a batch size.
 #pragma once
 
 #include <string>
@@ -16,5 +16,7 @@ std::int64_t slice_size(const Graph& graph, const Dataset& data, const std::stri
 // Fewer where each thread has a slice of its own, in the engine: of activations as many bytes as the weights have, at
 // least 4 MiB, so that they stay in the cache while reading the weights does not decide.
 std::int64_t slice_of_thread(const Graph& graph, const Dataset& data);
+// Whether such a slice is small enough for every thread to have one: a fixed batch may not be.
+bool fits_each_thread(const Graph& graph, const Dataset& data);
 
 }  // namespace quench

@@ -183,6 +183,7 @@ std::vector<std::vector<RtValue>> Engine::State::run_each(const std::vector<std:
       results[batch] = frame.run(batches[batch], timer(*forms[batch], worker));
     } catch (...) {
       turns.give_up();
+      next = batches.size();  // nobody begins another
       frame.turns = nullptr;
       throw;
     }

@@ -48,6 +48,7 @@ void IslandStep::run(Frame& frame) const {
 
 void WatchStep::run(Frame& frame) const {
   const Turn turn(frame.turns, &watch_, frame.batch);
+  if (!turn.has_come()) return;
   if (place_.slot < 0) return watch_.see(frame.values[static_cast<std::size_t>(place_.value)].tensor());
   void* data = frame.data(place_.slot);
   const Sizes sizes = layout_.get_dims();

@@ -2,9 +2,10 @@
 
 namespace quench {
 
-void Turns::wait(const void* place, std::int64_t batch) {
+bool Turns::wait(const void* place, std::int64_t batch) {
   std::unique_lock<std::mutex> lock(mutex_);
   passed_.wait(lock, [&] { return given_up_ || next_[place] == batch; });
+  return !given_up_;
 }
 
 void Turns::pass(const void* place) {
@@ -20,11 +21,11 @@ void Turns::give_up() {
 }
 
 Turn::Turn(Turns* turns, const void* place, std::int64_t batch) : turns_(turns), place_(place) {
-  if (turns_) turns_->wait(place, batch);
+  if (turns_) come_ = turns_->wait(place, batch);
 }
 
 Turn::~Turn() {
-  if (turns_) turns_->pass(place_);
+  if (turns_ && come_) turns_->pass(place_);
 }
 
 }  // namespace quench

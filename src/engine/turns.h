@@ -10,10 +10,10 @@ namespace quench {
 
 class Turns {
  public:
-  // Sleeps until every earlier batch has passed the place.
-  void wait(const void* place, std::int64_t batch);
+  // Sleeps until every earlier batch has passed the place. False: given up, nobody may enter.
+  bool wait(const void* place, std::int64_t batch);
   void pass(const void* place);
-  // A batch has failed and will not come: from now on nobody waits.
+  // A batch has failed and will not come: from now on nobody waits, and nobody enters.
   void give_up();
 
  private:
@@ -30,10 +30,12 @@ class Turn {
   ~Turn();
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
+  bool has_come() const { return come_; }
 
  private:
   Turns* turns_;
   const void* place_;
+  bool come_ = true;
 };
 
 }  // namespace quench

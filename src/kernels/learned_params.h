@@ -37,7 +37,7 @@ bool pact_params_in_one(const PactParams& params, at::Tensor& found);
 bool slopes_in_one(const at::Tensor& x, const AffineArgs& args, double factor, at::Tensor& slopes);
 
 // The quantized x and those slopes side by side, as channels of one tensor with zeros after them: {N, P, H, W} in the
-// layout channels last, P the next multiple of four. False also where x has another layout.
+// layout channels last, P = 2C rounded up to a multiple of four. False also where x has another layout.
 bool quantized_and_slopes_in_one(const at::Tensor& x, const AffineArgs& args, double factor, at::Tensor& both);
 
 }  // namespace quench

@@ -18,8 +18,9 @@ const float* from(const at::Tensor& x) { return x.defined() ? x.const_data_ptr<f
 float* into(const at::Tensor& x) { return x.defined() ? x.mutable_data_ptr<float>() : nullptr; }
 
 // One number per channel, or undefined.
-bool fits(const at::Tensor& x, const at::Tensor& like) {
-  return !x.defined() || (x.scalar_type() == at::kFloat && x.device() == like.device() && x.is_contiguous());
+bool fits(const at::Tensor& x, const at::Tensor& gamma) {
+  return !x.defined() || (x.scalar_type() == at::kFloat && x.device() == gamma.device() && x.is_contiguous() &&
+                          x.numel() == gamma.numel());
 }
 
 bool on_known_device(const at::Tensor& x) {
@@ -86,7 +87,10 @@ bool fits_norm_weight(const NormWeightIn& in) {
   const bool outermost = w.dim() > 0 && w.numel() > 0 && w.is_non_overlapping_and_dense() &&
                          (w.size(0) == 1 || w.stride(0) == w.numel() / w.size(0));
   if (!outermost || w.scalar_type() != at::kFloat || !on_known_device(w)) return false;
-  return fits(in.gamma, w) && fits(in.variance, w) && fits(in.mean, w) && fits(in.beta, w) && fits(in.bias, w);
+  const at::Tensor& gamma = in.gamma;
+  if (gamma.numel() != w.size(0) || gamma.device() != w.device()) return false;
+  return fits(gamma, gamma) && fits(in.variance, gamma) && fits(in.mean, gamma) && fits(in.beta, gamma) &&
+         fits(in.bias, gamma);
 }
 
 NormWeightOut norm_weight_forward(const NormWeightIn& in) {

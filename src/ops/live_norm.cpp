@@ -96,12 +96,12 @@ Tensors training_gradients(const at::Tensor& dz, const Tensors& saved, double ep
   const at::Tensor like_x = dz.contiguous(x.suggest_memory_format());  // else LibTorch's slow loop
   const auto [dx, dweight, dbeta] = at::native_batch_norm_backward(like_x, x, weight, {}, {}, saved[2], inverse,
                                                                    /*train=*/true, epsilon, {true, true, true});
-  if (dweight.scalar_type() != at::kFloat || weight.scalar_type() != at::kFloat) {
+  if (dweight.scalar_type() != at::kFloat || weight.scalar_type() != at::kFloat || k.scalar_type() != at::kFloat) {
     const at::Tensor dk = dweight * weight * inverse.square() * k * -epsilon;
     return {dx, at::where(k < 0, -dweight, dweight), dbeta, dk, bias};
   }
   at::Tensor dgamma, dk;
-  live_norm_backward({dweight, weight, inverse, k, epsilon}, dgamma, dk);
+  live_norm_backward({dweight, weight, inverse, k.contiguous(), epsilon}, dgamma, dk);
   return {dx, dgamma, dbeta, dk, bias};
 }
 

@@ -17,8 +17,8 @@ bool learns_one_scale(const Node& quantizer) {
 bool matches(const Node& conv) {
   if (conv.op() != "Conv") return false;
   const Node* quantizer = quantizer_in_front(conv, 0);
-  return quantizer && is_model_input(*quantizer->input(0)) && only_user(quantizer->output()) == &conv &&
-         learns_one_scale(*quantizer);
+  return quantizer && quantizer->get_int("after_relu", 0) == 0 && is_model_input(*quantizer->input(0)) &&
+         only_user(quantizer->output()) == &conv && learns_one_scale(*quantizer);
 }
 
 void change(Graph& graph, Node& conv) {

@@ -55,9 +55,10 @@ namespace {
 // In slices as calibration's: both find the same, to the bit.
 void gather(const Graph& plain, const Dataset& data, const BiasCorrectionOptions& options, InputMeans& means) {
   FeedOptions how = feed_options(plain, data, options);
-  how.otherwise = slice_of_thread(without_quantizers(plain), data);
+  const Graph bare = without_quantizers(plain);
+  how.otherwise = slice_of_thread(bare, data);
   Feed feed(plain, data, how);
-  const bool side_by_side = data.size() > feed.batch_size();
+  const bool side_by_side = data.size() > feed.batch_size() && fits_each_thread(bare, data);
   FedGroups groups(feed, side_by_side ? at::get_num_threads() : 1);
   FloatRun network(plain, means.watches(), "cpu");
   const auto run = [&](const std::vector<NamedValues>& batches, Share share) {

@@ -12,8 +12,9 @@ using Tensors = std::vector<at::Tensor>;
 
 // [batch, classes] of what may have further axes of size 1.
 at::Tensor class_rows(const char* head, const Tensors& outputs) {
-  QUENCH_CHECK(!outputs.empty() && outputs[0].dim() >= 2, "the head '", head,
-               "' takes logits of [batch, classes] as the first output",
+  const bool rows =
+      !outputs.empty() && outputs[0].dim() >= 2 && outputs[0].numel() == outputs[0].size(0) * outputs[0].size(1);
+  QUENCH_CHECK(rows, "the head '", head, "' takes logits of [batch, classes] as the first output",
                outputs.empty() ? "" : concat(", not ", outputs[0].sizes()), ": set one of your own");
   return outputs[0].flatten(1).to(at::kFloat);
 }

@@ -66,7 +66,7 @@ Tensors joint_gradients(const ConvForm& form, const FakeQuantSpec& spec, const a
   const at::Tensor &x = saved[0], &scale = saved[1], &weight = saved[3];
   at::Tensor both;
   const bool found = lsq_quantized_and_slopes(x, {scale, saved[2], spec.scheme, spec.by}, spec.options, both);
-  QUENCH_CHECK(found, "a GPU's loops do not take this input any more");
+  QUENCH_CHECK(found, "the input changed its layout between the forward and the backward pass");
   const std::int64_t channels = x.size(1);
   std::vector<std::int64_t> sizes = weight.sizes().vec();
   sizes[1] = both.size(1);

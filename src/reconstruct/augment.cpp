@@ -15,8 +15,8 @@ constexpr double kLeastMix = 0.5;
 
 // A mixing function of integers (the finaliser of SplitMix64, Steele et al. 2014), in operators that can be captured.
 at::Tensor scattered(at::Tensor x) {
-  for (const auto factor : {std::int64_t{-4658895280553007687}, std::int64_t{-7723592293110705685}})
-    x = x.bitwise_xor(at::bitwise_right_shift(x, 30).bitwise_and(0x3FFFFFFFF)) * factor;
+  x = x.bitwise_xor(at::bitwise_right_shift(x, 30).bitwise_and(0x3FFFFFFFF)) * std::int64_t{-4658895280553007687};
+  x = x.bitwise_xor(at::bitwise_right_shift(x, 27).bitwise_and(0x1FFFFFFFFF)) * std::int64_t{-7723592293110705685};
   return x.bitwise_xor(at::bitwise_right_shift(x, 31).bitwise_and(0x1FFFFFFFF));
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <utility>
 
 #include "core/hash.h"
 #include "data/batch_size.h"
@@ -113,6 +114,9 @@ class Reconstruction {
     for (std::size_t i = 0; i < units_.size(); ++i)
       with_context([&] { return concat("in the unit '", units_[i].name, "'"); }, [&] { work_on(i); });
     if (joins()) with_context([&] { return "with all units together"; }, [&] { join(); });
+    if (wants_to_join() && !network_.learns())
+      record_.notes.push_back(
+          "the units do not learn together: the network has no single float output with a row per item");
     bring_home(model_.graph);
     model_.stage = ModelStage::kReconstructed;
     verify(model_, ModelStage::kReconstructed);
@@ -184,7 +188,8 @@ class Reconstruction {
     finish(index, streams_->run_quantized(*quantized_, network_, false));
   }
 
-  bool joins() const { return method_.join && method_.joins(chosen_) && network_.learns(); }
+  bool wants_to_join() const { return method_.join && (!method_.joins || method_.joins(chosen_)); }
+  bool joins() const { return wants_to_join() && network_.learns(); }
 
   void learn(const Unit& unit, std::size_t index, UnitRecord& record) {
     const bool is_network = &unit == &network_;
@@ -202,17 +207,21 @@ class Reconstruction {
                                 *float_,
                                 before_,
                                 is_network ? ends() : std::vector<std::string>{},
-                                [&](std::int64_t done, std::int64_t total) {
-                                  if (options_.progress)
-                                    options_.progress(unit.name, learned_ * total + done,
-                                                      (learning_units() - resumed_) * total);
-                                }};
+                                [&](std::int64_t done, std::int64_t total) { report(unit, done, total); }};
     UnitAtWork work(model_.graph, unit, *streams_, *training_, settings);
     (is_network ? method_.join : method_.learn)(work, record);
+    steps_before_ += std::exchange(steps_, 0);
     training_->options().counter = nullptr;
     if (!work.note().empty()) record.note += (record.note.empty() ? "" : "; ") + work.note();
     learned_constants_ = work.learned();
     record.seconds = seconds_since(start);
+  }
+
+  // Those that are to come are taken to be as long as this one.
+  void report(const Unit& unit, std::int64_t done, std::int64_t total) {
+    steps_ = total;
+    const std::int64_t left = learning_units() - resumed_ - learned_;
+    if (options_.progress) options_.progress(unit.name, steps_before_ + done, steps_before_ + left * total);
   }
 
   // What the units that learn give, which the network's own output is among.
@@ -273,6 +282,7 @@ class Reconstruction {
   std::unique_ptr<Executor> recorded_;                   // the float network for autograd; null until it is asked for
   std::map<std::string, at::Tensor> learned_constants_;  // of the unit just learned
   std::int64_t learned_ = 0, resumed_ = 0;               // units
+  std::int64_t steps_before_ = 0, steps_ = 0;            // of finished units; of the present one
   ReconstructionRecord record_;
 };
 

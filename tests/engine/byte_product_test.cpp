@@ -85,10 +85,11 @@ std::vector<std::uint8_t> by_loop(const Case& c, const Operands& o) {
       {bias.data(), multiplier.data(), c.zero_point, c.low, c.high, c.zero_first, c.y_signed, true}};
   constexpr std::uint8_t kUntouched = 77;
   std::vector<std::uint8_t> codes(static_cast<std::size_t>(c.results * c.channels) + 64, kUntouched);
-  // In two parts, as two threads would.
+  // In parts, as threads would: of results, or of channels.
   const std::int64_t blocks = product_blocks(c.channels), middle = c.results / 2;
   if (middle > 0) multiply_bytes(loop, {0, middle, 0, blocks}, codes.data());
-  multiply_bytes(loop, {middle, c.results, 0, blocks}, codes.data());
+  multiply_bytes(loop, {middle, c.results, 0, blocks / 2}, codes.data());
+  multiply_bytes(loop, {middle, c.results, blocks / 2, blocks}, codes.data());
   EXPECT_TRUE(std::all_of(codes.end() - 64, codes.end(), [](std::uint8_t code) { return code == kUntouched; }));
   codes.resize(codes.size() - 64);
   return codes;

@@ -67,6 +67,7 @@ TEST(RunEach, AnErrorEndsAll) {
                       }}};
   Engine engine(graph, options);
   EXPECT_ERROR(engine.run_each(some_batches(6)), "enough");
+  EXPECT_EQ(seen, 3);  // nobody looks after that
   seen = 10;
   engine.run_each(some_batches(6));  // and it runs again
   EXPECT_EQ(seen, 16);

@@ -39,5 +39,20 @@ TEST(SkipInputGradients, LeavesWhatLearnsNoScaleOrIsSharedAlone) {
   EXPECT_EQ(run_passes(shared, {"skip_input_gradients"})[0].changes, 0);
 }
 
+// Fused with a Relu the quantizer reads the input itself, but its slopes are those behind the Relu.
+TEST(SkipInputGradients, LeavesAQuantizerThatBeginsWithAReluAlone) {
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {1, 3, 8, 8}));
+  Value& relu = graph.add("Relu", "relu", {&x}).output();
+  graph.add_output(graph.add("Conv", "conv", {&relu, &graph.add_constant("w", at::randn({4, 3, 3, 3}))}).output());
+  infer_shapes(graph);
+  const FakeQuantSpec spec{
+      "lsq", QScheme::parse("int8 symmetric tensor"), Role::kActivation, QuantizeBy::kReciprocal, {}};
+  insert_fake_quant(graph, relu, spec, {.quantize = true});
+  const auto runs = run_passes(graph, {"fuse_relu_quantizers", "skip_input_gradients"});
+  EXPECT_EQ(runs[0].changes, 1);
+  EXPECT_EQ(runs[1].changes, 0);
+}
+
 }  // namespace
 }  // namespace quench

@@ -70,6 +70,7 @@ TEST(Heads, WhatDoesNotFitIsRefused) {
   EXPECT_ERROR(heads.apply("loss", logits), "needs one tensor of targets");
   EXPECT_ERROR(heads.apply("loss", logits, {labels(4)}), "a class number (int64) for each of 3 items");
   EXPECT_ERROR(heads.apply("predict", {at::randn({3})}), "logits of [batch, classes]");
+  EXPECT_ERROR(heads.apply("predict", {at::randn({3, 5, 4, 4})}), "logits of [batch, classes]");  // of pixels
 }
 
 }  // namespace
