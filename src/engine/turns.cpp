@@ -1,5 +1,7 @@
 #include "engine/turns.h"
 
+#include <exception>
+
 namespace quench {
 
 bool Turns::wait(const void* place, std::int64_t batch) {
@@ -20,12 +22,17 @@ void Turns::give_up() {
   passed_.notify_all();
 }
 
-Turn::Turn(Turns* turns, const void* place, std::int64_t batch) : turns_(turns), place_(place) {
+Turn::Turn(Turns* turns, const void* place, std::int64_t batch)
+    : turns_(turns), place_(place), errors_(std::uncaught_exceptions()) {
   if (turns_) come_ = turns_->wait(place, batch);
 }
 
 Turn::~Turn() {
-  if (turns_ && come_) turns_->pass(place_);
+  if (!turns_ || !come_) return;
+  if (std::uncaught_exceptions() > errors_)
+    turns_->give_up();
+  else
+    turns_->pass(place_);
 }
 
 }  // namespace quench

@@ -23,7 +23,7 @@ class Turns {
   bool given_up_ = false;
 };
 
-// A batch at a place, from when it is its turn. Without turns it is alone.
+// A batch at a place, from when it is its turn. Without turns it is alone. An error there ends it for all.
 class Turn {
  public:
   Turn(Turns* turns, const void* place, std::int64_t batch);
@@ -36,6 +36,7 @@ class Turn {
   Turns* turns_;
   const void* place_;
   bool come_ = true;
+  int errors_;  // under way when it came
 };
 
 }  // namespace quench
