@@ -72,9 +72,11 @@ std::shared_ptr<c10d::Store> kept(const StorePtr& store) {
 struct Group::State {
   State(const ProcessPlace& here, const ProcessOptions& options)
       : place(here), store(connect(place, options, place.is_first() && !place.launcher_hosts)) {
+    // Connected before the first sign: from then on the others expect more of them.
+    const StorePtr of_watchdog = connect(place, options, false);
     give_first_sign(*store, place);
     wait_for_all(*store, place, options);
-    watchdog = std::make_unique<Watchdog>(kept(connect(place, options, false)), place, options);
+    watchdog = std::make_unique<Watchdog>(kept(of_watchdog), place, options);
     guarded([&] { gloo = gloo_backend(*store, place); });
   }
 

@@ -3,6 +3,12 @@
 #include "quench/error.h"
 
 namespace quench {
+namespace {
+
+// Without a reason for the others to stop.
+bool left_quietly(const std::string& word) { return word == kLeftDone || word == kLeftTold; }
+
+}  // namespace
 
 SignsOfLife::SignsOfLife(int rank, int size, int patience)
     : rank_(rank),
@@ -17,7 +23,7 @@ std::string SignsOfLife::verdict(const std::vector<std::string>& words) {
     const auto at = static_cast<std::size_t>(rank);
     silent_[at] = words[at] == words_[at] ? silent_[at] + 1 : 0;
     words_[at] = words[at];
-    if (rank == rank_ || words[at] == kLeftDone || !found.empty()) continue;
+    if (rank == rank_ || left_quietly(words[at]) || !found.empty()) continue;
     if (words[at] == kLeftFailed)
       found = name_of_process(rank, size) + " has failed (its own message says why)";
     else if (silent_[at] >= patience_)
@@ -28,7 +34,7 @@ std::string SignsOfLife::verdict(const std::vector<std::string>& words) {
 
 bool SignsOfLife::others_left() const {
   for (std::size_t at = 0; at < words_.size(); ++at) {
-    const bool left = words_[at] == kLeftDone || words_[at] == kLeftFailed || silent_[at] >= patience_;
+    const bool left = left_quietly(words_[at]) || words_[at] == kLeftFailed || silent_[at] >= patience_;
     if (static_cast<int>(at) != rank_ && !left) return false;
   }
   return true;

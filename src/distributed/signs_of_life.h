@@ -8,6 +8,7 @@ namespace quench {
 
 inline constexpr const char* kLeftDone = "done";
 inline constexpr const char* kLeftFailed = "failed";
+inline constexpr const char* kLeftTold = "told";  // it stops because another one did
 
 class SignsOfLife {
  public:

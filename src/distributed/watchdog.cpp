@@ -55,8 +55,11 @@ Watchdog::~Watchdog() {
 
 void Watchdog::leave() {
   store_->set(sign_of(place_.rank), bytes_of(failed_ ? kLeftFailed : kLeftDone));
-  if (!hosts()) return;
-  if (failed_) return std::this_thread::sleep_for(std::chrono::duration<double>(kLinger));
+  if (hosts()) wait_for_others_to_leave();
+}
+
+// What the first one knows vanishes with it, that it failed too.
+void Watchdog::wait_for_others_to_leave() {
   constexpr int kLooks = 4;  // in a round: whoever waits for this process to end does not wait for long
   SignsOfLife last(place_.rank, place_.size, kLooks * options_.silence_seconds);
   for (;;) {
@@ -82,13 +85,15 @@ void Watchdog::watch() {
   try {
     while (goes_on_after(kRound)) {
       store_->set(sign_of(place_.rank), bytes_of(std::to_string(++rounds_)));
+      // The verdict is read after the signs: whoever leaves because of it leaves when it is there.
+      const std::vector<std::string> words = look();
       const std::vector<std::uint8_t> told = store_->get(kVerdict);
-      if (!told.empty()) return conclude({told.begin(), told.end()});
-      const std::string found = signs_.verdict(look());
-      if (found.empty()) continue;
-      store_->set(kVerdict, bytes_of(found));
-      if (hosts()) std::this_thread::sleep_for(std::chrono::duration<double>(kLinger));
-      return conclude(found);
+      const std::string verdict = told.empty() ? signs_.verdict(words) : std::string(told.begin(), told.end());
+      if (verdict.empty()) continue;
+      if (told.empty()) store_->set(kVerdict, bytes_of(verdict));
+      store_->set(sign_of(place_.rank), bytes_of(kLeftTold));
+      if (told.empty() && hosts()) std::this_thread::sleep_for(std::chrono::duration<double>(kLinger));
+      return conclude(verdict);
     }
   } catch (const std::exception&) {
     conclude(place_.launcher_hosts ? "the launcher has stopped (its connection is gone)"

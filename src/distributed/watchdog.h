@@ -44,6 +44,7 @@ class Watchdog {
   bool goes_on_after(double seconds);
   void conclude(const std::string& verdict);
   void leave();
+  void wait_for_others_to_leave();
   bool hosts() const { return place_.is_first() && !place_.launcher_hosts; }
 
   const std::shared_ptr<c10d::Store> store_;

@@ -38,6 +38,16 @@ TEST(SignsOfLife, WhoLeftIsNotDead) {
   EXPECT_TRUE(signs.others_left());
 }
 
+TEST(SignsOfLife, WhoStopsBecauseOfAnotherIsNoReasonToStop) {
+  SignsOfLife signs(0, 3, 2);
+  EXPECT_EQ(signs.verdict({"1", kLeftTold, "1"}), "");
+  EXPECT_EQ(signs.verdict({"1", kLeftTold, "2"}), "");
+  EXPECT_EQ(signs.verdict({"1", kLeftTold, "3"}), "");
+  EXPECT_FALSE(signs.others_left());
+  EXPECT_EQ(signs.verdict({"1", kLeftTold, kLeftDone}), "");
+  EXPECT_TRUE(signs.others_left());
+}
+
 TEST(SignsOfLife, WhoFailedStopsTheOthers) {
   SignsOfLife signs(0, 3, 2);
   EXPECT_EQ(signs.verdict({"1", "1", kLeftFailed}), "process 2 of 3 has failed (its own message says why)");

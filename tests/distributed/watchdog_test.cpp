@@ -17,7 +17,7 @@ void sleep(double seconds) { std::this_thread::sleep_for(std::chrono::duration<d
 
 ProcessOptions impatient() {
   ProcessOptions options;
-  options.silence_seconds = 2;
+  options.silence_seconds = 4;  // on a machine with far more processes than processors
   return options;
 }
 
@@ -26,6 +26,7 @@ ProcessOptions impatient() {
   for (;;) {
     at::Tensor x = at::ones({1000});
     processes.sum(x);
+    sleep(0.002);
   }
 }
 
@@ -73,7 +74,7 @@ void play_handling_it() {
 void play_done() {
   const Processes processes(place_of_process(), impatient());
   processes.barrier();
-  sleep(processes.rank() == 2 ? 4.5 : 0);
+  sleep(processes.rank() == 2 ? 6.5 : 0);
 }
 
 // The first one leaves while the others still wait for it: a bug of the program, which must not hang.
@@ -100,9 +101,9 @@ const Part kParts[] = {
     {play_killed_in_a_loop, 2, 1, 1,
      "quench: error: process 1 of 2 has stopped (no sign of life for 5 s); this one stops too. --resume goes on from "
      "the last checkpoint\n"},
-    {play_waiting_for_another, 4, 2, 1, "process 2 of 4 has stopped (no sign of life for 2 s); this one stops too\n"},
+    {play_waiting_for_another, 4, 2, 1, "process 2 of 4 has stopped (no sign of life for 4 s); this one stops too\n"},
     {play_host_killed, 4, 0, 1, "process 0 of 4 has stopped (its connection is gone); this one stops too\n"},
-    {play_handling_it, 2, 1, 1, "thrown: process 1 of 2 has stopped (no sign of life for 2 s)"},
+    {play_handling_it, 2, 1, 1, "thrown: process 1 of 2 has stopped (no sign of life for 4 s)"},
     {play_failing, 3, -1, 1, "process 0 of 3 has failed (its own message says why); this one stops too\n"},
     {play_leaving_early, 2, -1, 1, "thrown: the connection to the other processes broke: "},
     {play_done, 3, -1, 0, ""},
@@ -131,7 +132,7 @@ void kill_one(const StartedTogether& processes, const Part& part) {
 }
 
 void expect_end(StartedTogether& processes, const Part& part) {
-  EXPECT_TRUE(processes.end_within(10)) << part.message;
+  EXPECT_TRUE(processes.end_within(20)) << part.message;
   for (int rank = 0; rank < part.count; ++rank) {
     const std::string said = processes.error(static_cast<std::size_t>(rank));
     if (rank == part.killed) continue;
