@@ -177,6 +177,7 @@ class ProgressBars {
 };
 
 void follow_method(QuantizeOptions& options, const QuantizeJob& job, ProgressBars& bars, bool silent) {
+  if (std::filesystem::exists(job.checkpoint())) FolderLock{job.checkpoint()};  // not while another run works there
   if (!job.resume && std::filesystem::remove_all(job.checkpoint()) > 1 && !silent)
     std::cerr << "starting afresh: finished units of an interrupted run were discarded (--resume goes on from them)\n";
   options.checkpoint = job.checkpoint();

@@ -32,6 +32,7 @@ Checkpoint::Checkpoint(std::string folder, std::uint64_t key) : folder_(std::mov
   for (int above = 0; above < 2 && !one.empty() && !std::filesystem::exists(one); ++above, one = one.parent_path())
     made_.push_back(one.string());
   std::filesystem::create_directories(folder_);
+  lock_ = std::make_unique<FolderLock>(folder_);
   for (const std::string& made : made_) remove_on_interrupt(made);
 }
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/folder_lock.h"
 #include "quench/reconstruct.h"
 #include "quench/safetensors.h"
 
@@ -14,7 +16,7 @@ namespace quench {
 class Checkpoint {
  public:
   // `key`: a hash of all that decides the result. "" as a folder: nothing is kept. A folder that was made for this and
-  // is still empty at the end, or when the program is interrupted, goes away again.
+  // is still empty at the end, or when the program is interrupted, goes away again. Throws if another run works in it.
   Checkpoint(std::string folder, std::uint64_t key);
   ~Checkpoint();
   Checkpoint(const Checkpoint&) = delete;
@@ -29,7 +31,8 @@ class Checkpoint {
   std::string path(std::size_t unit) const;
   std::string folder_;
   std::uint64_t key_;
-  std::vector<std::string> made_;  // folders that were not there before, from the inside out
+  std::unique_ptr<FolderLock> lock_;  // null if nothing is kept
+  std::vector<std::string> made_;     // folders that were not there before, from the inside out
 };
 
 }  // namespace quench

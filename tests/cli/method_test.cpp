@@ -181,7 +181,7 @@ TEST(Method, BadInputIsRefused) {
                  "--method NAME");
 }
 
-// Before the first unit is done there is nothing to keep.
+// Before the first unit is done there is nothing to keep. Nobody else may work there meanwhile.
 TEST(Method, AnInterruptThatComesEarlyLeavesNothing) {
   const TemporaryFolder folder, outputs;
   for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--max-memory", "1M"}}) {
@@ -192,6 +192,7 @@ TEST(Method, AnInterruptThatComesEarlyLeavesNothing) {
     while (!std::filesystem::exists(folder.path("out/.reconstruction")))
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    if (more.empty()) expect_refused(quench_run(job(folder.path("out"))), "another process is working in");
     ::kill(child, SIGINT);
     int status = 0;
     ::waitpid(child, &status, 0);

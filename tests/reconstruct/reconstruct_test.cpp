@@ -138,6 +138,11 @@ TEST(Reconstruct, AnInterruptedRunGoesOnToTheSameBits) {
   expect_same(whole.graph, resumed.graph);
 
   QuantizedModel other = calibrated_net(*data);
+  options.unit_done = [&](const UnitRecord&, std::size_t, std::size_t) {
+    EXPECT_ERROR(reconstruct(other, *data, options), "another process is working in '" + folder.path());
+  };
+  reconstruct(resumed = calibrated_net(*data), *data, options);
+  options.unit_done = {};
   options.seed = 1;
   EXPECT_ERROR(reconstruct(other, *data, options), "units of another job", "seed");
 }
