@@ -31,4 +31,12 @@ JobConfig with_method_defaults(JobConfig config) {
   return config;
 }
 
+Options method_options(const JobConfig& config, std::vector<std::string>& notes) {
+  Options options = config.method.options;
+  if (!config.quant.parity || !options.has("early_stop") || !options.flag("early_stop")) return options;
+  options.set("early_stop", 0.0);
+  notes.push_back("'method.early_stop' has no effect: the reference runs all iterations");
+  return options;
+}
+
 }  // namespace quench

@@ -9,4 +9,7 @@ namespace quench {
 // others, and without a method, nothing changes.
 JobConfig with_method_defaults(JobConfig config);
 
+// The method's options. Nothing stops early where a reference is re-created; that is noted.
+Options method_options(const JobConfig& config, std::vector<std::string>& notes);
+
 }  // namespace quench

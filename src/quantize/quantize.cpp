@@ -227,8 +227,7 @@ class Quantizing {
   void reconstruct_units() {
     ReconstructOptions options;
     options.method = config_.method.name;
-    options.options = config_.method.options;
-    if (config_.quant.parity && options.options.has("early_stop")) options.options.set("early_stop", 0.0);
+    options.options = method_options(config_, record_.notes);
     options.seed = config_.seed;
     options.device = config_.calibration.device;
     options.workers = config_.calibration.workers;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "calibrate/small_graph.h"
 #include "quench/platform.h"
 #include "support/expect_error.h"
@@ -38,6 +40,21 @@ TEST(QuantizeCall, ReconstructsByTheMethodThatIsNamed) {
   EXPECT_FALSE(result.record.corrected);  // learned rounding makes up for the means itself
   config.method.name = "adaraund";
   EXPECT_ERROR(quantize(small_graph(), items(), config), "adaround");
+}
+
+TEST(QuantizeCall, NothingStopsEarlyUnderParity) {
+  JobConfig config = job();
+  config.method = {"adaround", Options{{"max_count", 2.0}, {"early_stop", 1.0}}};
+  config.quant.platform = "tensorrt";
+  for (const bool parity : {false, true}) {
+    config.quant.parity = parity;
+    const Quantized result = quantize(small_graph(), items(), config);
+    EXPECT_EQ(result.record.reconstructed->options.flag("early_stop"), !parity);
+    const std::vector<std::string>& notes = result.record.notes;
+    EXPECT_EQ(
+        std::count(notes.begin(), notes.end(), "'method.early_stop' has no effect: the reference runs all iterations"),
+        parity ? 1 : 0);
+  }
 }
 
 TEST(QuantizeCall, AMethodFillsInWhatAResearchPlatformLeavesOpen) {
