@@ -73,6 +73,21 @@ TEST_P(EveryMethod, GivesTheSameBitsWhereverItsCachesLie) {
   expect_same(one.graph, other.graph);
 }
 
+// Caches of two bytes a number teach nearly the same.
+TEST(Reconstruct, LearnsFromCachesOfHalfTheSize) {
+  const auto data = random_images(32);
+  QuantizedModel full = calibrated_net(*data), half = calibrated_net(*data);
+  ReconstructOptions options = quick("brecq", 100);
+  const ReconstructionRecord wanted = reconstruct(full, *data, options);
+  options.options.set("half", 1.0);
+  const ReconstructionRecord given = reconstruct(half, *data, options);
+  EXPECT_LT(given.memory_bytes, 0.6 * static_cast<double>(wanted.memory_bytes));
+  for (int i = 1; i < 3; ++i) {  // the blocks
+    EXPECT_LT(given.units[i].error_after, given.units[i].error_before) << i;
+    EXPECT_NEAR(given.units[i].error_after, wanted.units[i].error_after, 0.2 * wanted.units[i].error_before) << i;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod, testing::Values("adaround", "brecq", "qdrop"));
 
 TEST(Reconstruct, ScalesOfActivationsLearnInBrecqAndStayInAdaRound) {
