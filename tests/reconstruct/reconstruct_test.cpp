@@ -73,7 +73,7 @@ TEST_P(EveryMethod, GivesTheSameBitsWhereverItsCachesLie) {
   expect_same(one.graph, other.graph);
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod, testing::Values("adaround", "brecq", "qdrop"));
+INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod, testing::Values("adaround", "brecq", "qdrop", "blockwise"));
 
 TEST(Reconstruct, ScalesOfActivationsLearnInBrecqAndStayInAdaRound) {
   const auto data = random_images(32);
