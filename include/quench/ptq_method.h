@@ -84,9 +84,10 @@ struct PtqMethod {
   std::vector<OptionInfo> options = {};             // beside those that every method has
   const char* pattern = "block";                    // the units that it wants by default
   void (*check)(const Options& options) = nullptr;  // throws for values of its options that make no sense
-  // After all units, on the network as one unit, where `joins` says so.
+  // After all units, on the network as one unit, where `joins` says so. That is asked before the first unit, and throws
+  // for options that do not fit the network.
   void (*join)(UnitWork& network, UnitRecord& record) = nullptr;
-  bool (*joins)(const Options& options) = nullptr;
+  bool (*joins)(const Options& options, const Graph& network) = nullptr;
 };
 using PtqMethodRegistry = Registry<PtqMethod>;
 

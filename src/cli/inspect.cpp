@@ -6,6 +6,7 @@
 #include "cli/load_model.h"
 #include "cli/quant_options.h"
 #include "core/joined.h"
+#include "core/split.h"
 #include "measure/model_summary.h"
 #include "quench/error.h"
 #include "quench/quantized_model.h"
@@ -140,13 +141,19 @@ void print_why(const Arguments& options, bool json) {
     std::cout << answer << "\n";
 }
 
+// "block", or names of layers: "conv1,conv3".
+UnitOptions unit_options(const std::string& text, const Graph& graph) {
+  if (text.find(',') == std::string::npos && !graph.find_node(text)) return {text, {}};
+  return {"block", split(text, ',')};
+}
+
 void inspect(const Arguments& options, bool json) {
   if (!options.why.empty()) return print_why(options, json);
   QUENCH_CHECK(!(options.text && json), "--text and --json cannot be given together");
   QUENCH_CHECK(options.text || !options.data, "--data is for --text: it prints large tensors in full");
   const LoadedModel model = load_model_to_look_at(options.model, options.raw, options.import);
   if (!options.units.empty()) {
-    const std::vector<Unit> units = find_units(model.graph, {options.units, {}});
+    const std::vector<Unit> units = find_units(model.graph, unit_options(options.units, model.graph));
     if (json) return print_json(json_of(units));
     std::cout << units_text(units);
     return;
@@ -180,8 +187,10 @@ void add_inspect(CLI::App& app, CommandLine& command_line) {
   add_input_shape_option(command, options->import);
   command.add_option("--why", options->why, "why this tensor is quantized, or stays float")->type_name("TENSOR");
   command
-      .add_option("--units", options->units,
-                  "show the units that reconstruction works on instead: block (the default) or layer")
+      .add_option(
+          "--units", options->units,
+          "show the units that reconstruction works on instead: block (the default), layer, or the names of the "
+          "layers that end a unit, with commas")
       ->type_name("PATTERN")
       ->expected(0, 1)
       ->default_str("block");

@@ -180,8 +180,9 @@ void follow_method(QuantizeOptions& options, const QuantizeJob& job, ProgressBar
   if (!job.resume && std::filesystem::remove_all(job.checkpoint()) > 1 && !silent)
     std::cerr << "starting afresh: finished units of an interrupted run were discarded (--resume goes on from them)\n";
   options.checkpoint = job.checkpoint();
-  if (silent) return;
-  options.unit_done = [&bars](const UnitRecord& unit, std::size_t index, std::size_t count) {
+  options.unit_done = [&bars, silent](const UnitRecord& unit, std::size_t index, std::size_t count) {
+    set_interrupt_advice("\nthe same command with --resume goes on after the last finished unit");
+    if (silent) return;
     bars.clear_line();
     std::cerr << unit_line(unit, index, count) << std::endl;
   };

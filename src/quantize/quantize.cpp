@@ -241,7 +241,7 @@ class Quantizing {
       };
     record_.reconstructed = reconstruct(model_, *data_.calib, options);
     for (const UnitRecord& unit : record_.reconstructed->units)
-      if (!unit.note.empty()) note(unit.note);
+      if (!unit.note.empty()) note(concat(unit.name, ": ", unit.note));
     for (const std::string& text : record_.reconstructed->notes) note(text);
   }
 

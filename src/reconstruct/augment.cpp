@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "quench/error.h"
@@ -29,12 +30,22 @@ at::Tensor moved(const at::Tensor& shift, std::int64_t size) {
 }  // namespace
 
 Augment::Augment(const std::string& words, std::uint64_t seed) : seed_(seed) {
-  std::istringstream text(words);
+  std::istringstream text(words.empty() ? words : words + ",");  // so that a comma at the end is followed by a word
   for (std::string word; std::getline(text >> std::ws, word, ',');) {
     bool& which = word == "flip" ? flip_ : word == "crop" ? crop_ : mix_;
     QUENCH_CHECK(&which != &mix_ || word == "mix", "'", word, "' is no variation of images: there are flip, crop, mix");
     which = true;
   }
+}
+
+void Augment::check_inputs(const Graph& network) const {
+  const std::vector<Value*>& inputs = network.inputs();
+  const auto may_be_images = [](const Value* input) {
+    return input->dtype() == DType::kFloat && (!input->has_rank() || input->rank() == 4);
+  };
+  QUENCH_CHECK((!flip_ && !crop_ && !mix_) || std::any_of(inputs.begin(), inputs.end(), may_be_images),
+               "the option 'joint_augment' varies images, and the network reads none: it has no input of floats with "
+               "four axes");
 }
 
 NamedValues Augment::varied(NamedValues inputs, const at::Tensor& counter) const {

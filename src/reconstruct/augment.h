@@ -13,6 +13,8 @@ class Augment {
  public:
   // Of flip, crop and mix, with commas; throws for another word. The numbers follow from the seed and the counter.
   Augment(const std::string& words, std::uint64_t seed);
+  // Throws unless the network reads images, if there is something to vary.
+  void check_inputs(const Graph& network) const;
   // What is not a batch of float images stays as it is.
   NamedValues varied(NamedValues inputs, const at::Tensor& counter) const;
 

@@ -225,7 +225,8 @@ void check_rounding_options(const Options& options) {
   check_range(options, "prob", 0, 1);
   check_range(options, "warm_up", 0, 1);
   check_range(options, "joint_warm_up", 0, 1);
-  for (const char* count : {"max_count", "joint_count"}) check_range(options, count, 0, 1e9);
+  for (const char* count : {"max_count", "joint_count"}) check_count(options, count, 0, 1e9);
+  for (const char* name : {"capture", "early_stop"}) check_switch(options, name);
   Augment(options.word("joint_augment"), 0);
   for (const char* rate : {"lr", "scale_lr", "weight_scale_lr", "bias_lr", "weight", "prediction", "joint_lr",
                            "joint_scale_lr", "joint_kl"})
@@ -271,7 +272,10 @@ void learn_rounding(UnitWork& work, UnitRecord& record, bool learn_scales) {
   Loop(work, RoundingSettings(work.options()), learn_scales && work.options().number("scale_lr") > 0).run(record);
 }
 
-bool joins_units(const Options& options) { return options.number("joint_count") > 0; }
+bool joins_units(const Options& options, const Graph& network) {
+  if (options.number("joint_count") > 0) Augment(options.word("joint_augment"), 0).check_inputs(network);
+  return options.number("joint_count") > 0;
+}
 
 void learn_jointly(UnitWork& network, UnitRecord& record, bool learn_scales) {
   const RoundingSettings settings = RoundingSettings::joint(network.options());

@@ -1,6 +1,7 @@
 #include "reconstruct/method_options.h"
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "quench/error.h"
@@ -17,6 +18,17 @@ void check_range(const Options& options, const std::string& name, double least, 
   const double number = options.number(name);
   QUENCH_CHECK(number >= least && number <= most, "the option '", name, "' must lie between ", least, " and ", most,
                ", not ", number);
+}
+
+void check_count(const Options& options, const std::string& name, double least, double most) {
+  check_range(options, name, least, most);
+  const double number = options.number(name);
+  QUENCH_CHECK(number == std::floor(number), "the option '", name, "' must be a whole number, not ", number);
+}
+
+void check_switch(const Options& options, const std::string& name) {
+  const double number = options.number(name);
+  QUENCH_CHECK(number == 0 || number == 1, "the option '", name, "' must be 0 or 1, not ", number);
 }
 
 std::pair<double, double> two_numbers(const Options& options, const std::string& name) {
@@ -68,7 +80,11 @@ Options checked_method_options(const std::string& method, const Options& given) 
   const Options options = given.checked(options_of(entry), concat("method '", method, "'"));
   check_word(options, "pattern", {"layer", "block"});
   check_word(options, "cache", {"", "device", "host", "disk"});
-  check_range(options, "batch", 1, 1 << 20);
+  check_count(options, "batch", 1, 1 << 20);
+  for (const char* name : {"bf16", "half", "keep_gpu"}) check_switch(options, name);
+  for (const char* name : {"units", "exclude_node_prefix"})
+    QUENCH_CHECK(options.word(name).empty() || !words_of(options, name).empty(), "the option '", name,
+                 "' names no layer: '", options.word(name), "'");
   check_range(options, "max_memory", 0, 1e6);
   if (entry.check) entry.check(options);
   return options;

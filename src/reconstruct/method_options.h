@@ -12,6 +12,8 @@ namespace quench {
 // Throw for another word, or a number that lies outside.
 void check_word(const Options& options, const std::string& name, const std::vector<std::string>& choices);
 void check_range(const Options& options, const std::string& name, double least, double most);
+void check_count(const Options& options, const std::string& name, double least, double most);  // a whole number
+void check_switch(const Options& options, const std::string& name);                            // 0 or 1
 
 // "20,2"; throws for anything else.
 std::pair<double, double> two_numbers(const Options& options, const std::string& name);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <set>
 #include <utility>
 
 #include "core/hash.h"
@@ -14,6 +13,7 @@
 #include "quench/executor.h"
 #include "quench/ptq_method.h"
 #include "reconstruct/checkpoint.h"
+#include "reconstruct/joined_units.h"
 #include "reconstruct/method_options.h"
 #include "reconstruct/on_device.h"
 #include "reconstruct/sensitivity.h"
@@ -56,25 +56,11 @@ std::string text_of(const Options& options) {
   return text;
 }
 
-// All units as one, which gives what the network gives.
-Unit joined(const std::vector<Unit>& units, const Graph& graph) {
-  Unit all;
-  all.name = "network";
-  std::set<std::string> made;
-  const auto add = [&](std::vector<std::string>& to, const std::vector<std::string>& names) {
-    for (const std::string& name : names)
-      if (!made.contains(name) && std::find(to.begin(), to.end(), name) == to.end()) to.push_back(name);
-  };
-  for (const Unit& unit : units) {
-    all.nodes.insert(all.nodes.end(), unit.nodes.begin(), unit.nodes.end());
-    all.layers.insert(all.layers.end(), unit.layers.begin(), unit.layers.end());
-    add(all.inputs, unit.inputs);
-    add(all.shared_inputs, unit.shared_inputs);
-    for (const auto* names : {&unit.outputs, &unit.shared_outputs}) made.insert(names->begin(), names->end());
-  }
-  for (const Value* output : graph.outputs()) all.outputs.push_back(output->name());
-  all.comparable = !units.empty() && units.back().comparable && units.back().outputs == all.outputs;
-  return all;
+UnitRecord record_of(const Unit& unit) {
+  UnitRecord record;
+  record.name = unit.name;
+  record.layers = unit.layers;
+  return record;
 }
 
 class Reconstruction {
@@ -87,7 +73,8 @@ class Reconstruction {
         model_(model),
         plain_(options.device == "cpu" ? Graph(model.graph) : model.graph.clone()),  // a device takes tensors over
         units_(find_units(model.graph, unit_options(chosen_))),
-        network_(joined(units_, model.graph)),
+        network_(joined_units(units_, model.graph)),
+        wants_to_join_(method_.join && (!method_.joins || method_.joins(chosen_, model.graph))),
         pool_(pool_options(chosen_, options.device, options.checkpoint)) {
     check_excluded();
     model_.graph = model.graph.clone();  // scales learn in place
@@ -114,7 +101,7 @@ class Reconstruction {
     for (std::size_t i = 0; i < units_.size(); ++i)
       with_context([&] { return concat("in the unit '", units_[i].name, "'"); }, [&] { work_on(i); });
     if (joins()) with_context([&] { return "with all units together"; }, [&] { join(); });
-    if (wants_to_join() && !network_.learns())
+    if (wants_to_join_ && !network_.learns())
       record_.notes.push_back(
           "the units do not learn together: the network has no single float output with a row per item");
     bring_home(model_.graph);
@@ -153,9 +140,7 @@ class Reconstruction {
     streams_->run_plain(*float_, unit);
     record_.cache_seconds += seconds_since(start);
     if (unit.learns()) {
-      UnitRecord record;
-      record.name = unit.name;
-      record.layers = unit.layers;
+      UnitRecord record = record_of(unit);
       if (const auto kept = checkpoint_->load(index, record))
         restore(*kept);
       else
@@ -176,8 +161,7 @@ class Reconstruction {
 
   // The network as one unit, whose number comes after the last one's.
   void join() {
-    UnitRecord record;
-    record.name = network_.name;
+    UnitRecord record = record_of(network_);
     const std::size_t index = units_.size();
     if (const auto kept = checkpoint_->load(index, record))
       restore(*kept);
@@ -188,8 +172,7 @@ class Reconstruction {
     finish(index, streams_->run_quantized(*quantized_, network_, false));
   }
 
-  bool wants_to_join() const { return method_.join && (!method_.joins || method_.joins(chosen_)); }
-  bool joins() const { return wants_to_join() && network_.learns(); }
+  bool joins() const { return wants_to_join_ && network_.learns(); }
 
   void learn(const Unit& unit, std::size_t index, UnitRecord& record) {
     const bool is_network = &unit == &network_;
@@ -274,7 +257,8 @@ class Reconstruction {
   QuantizedModel model_;  // becomes the result
   Graph plain_;           // the float network
   const std::vector<Unit> units_;
-  const Unit network_;  // all of them
+  const Unit network_;        // all of them
+  const bool wants_to_join_;  // it learns, too, if it can
   RowPool pool_;
   std::unique_ptr<Streams> streams_;
   std::unique_ptr<Checkpoint> checkpoint_;

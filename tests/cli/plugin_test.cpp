@@ -41,6 +41,32 @@ TEST(PlugInOfACommand, GivesAPlatformAndItsObserver) {
   EXPECT_NE(record.at("config").get<std::string>().find("test_plugin.so"), std::string::npos);
 }
 
+TEST(PlugInOfACommand, GivesAReconstructionMethodWithItsOptions) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> job = {
+      "quantize",      demo_model(), "--platform",     "onnxruntime", "--method", "coarse", "--calib",
+      demo_data(0, 8), "--set",      "method.step=16", "--profile",   "0",        "-o",     folder.path("out")};
+  expect_refused(quench_run(job), "unknown reconstruction method 'coarse'");
+  const auto with_plugin = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = job;
+    arguments.insert(arguments.end(), {"--plugin", plugin("test_plugin.so")});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return quench_run(arguments);
+  };
+  expect_refused(with_plugin({"--set", "method.steps=3"}), "did you mean 'step'");
+  const Outcome done = with_plugin({"--json"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  const nlohmann::json record = done.json().at("reconstruction");
+  EXPECT_EQ(record.at("method"), "coarse");
+  EXPECT_EQ(record.at("options").at("step"), 16);
+  EXPECT_EQ(record.at("options").at("pattern"), "layer");
+  EXPECT_EQ(record.at("units").at(0).at("note"), "coarse");
+  EXPECT_GT(record.at("units").at(0).at("error_after"), record.at("units").at(0).at("error_before"));
+  const nlohmann::json methods =
+      quench_run({"--plugin", plugin("test_plugin.so"), "list", "methods", "--json"}).json().at("methods");
+  EXPECT_EQ(methods.at("coarse"), "of a test: one code in a few [test_plugin.so]") << methods;
+}
+
 // It used to say that the platform is unknown, and no more.
 TEST(PlugInOfACommand, IsNamedWhereAModelNeedsIt) {
   const TemporaryFolder folder;

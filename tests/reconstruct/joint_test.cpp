@@ -29,6 +29,7 @@ TEST(Joint, BringsTheOutputCloserAndLeavesWeightsOnTheirGrids) {
   ASSERT_EQ(record.units.size(), 5U);
   const UnitRecord& all = record.units.back();
   EXPECT_EQ(all.name, "network");
+  EXPECT_EQ(all.layers.size(), 6U);
   EXPECT_EQ(all.iterations, 300);
   EXPECT_NEAR(all.error_before, record.units[3].error_after, 1e-6);
   EXPECT_LT(all.error_after, 0.9 * all.error_before);
@@ -77,6 +78,30 @@ TEST(Joint, KeepsWhatWasBetter) {
   EXPECT_NEAR(record.units.back().error_after, record.units.back().error_before, 1e-9);
   for (const Value* constant : units.graph.constants())
     EXPECT_TRUE(bit_equal(constant->tensor(), worse.graph.value(constant->name()).tensor())) << constant->name();
+}
+
+// That nothing of it was kept is kept, too.
+TEST(Joint, ResumesAfterAJointStageThatWasNotKept) {
+  std::string folder = (std::filesystem::temp_directory_path() / "quench_joint_XXXXXX").string();
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const auto data = random_images(24);
+  ReconstructOptions options = joint(5);
+  for (const char* name : {"joint_lr", "joint_scale_lr"}) options.options.set(name, 5.0);
+  options.checkpoint = folder;
+  QuantizedModel whole = calibrated_net(*data), resumed = calibrated_net(*data);
+  const UnitRecord first = reconstruct(whole, *data, options).units.back();
+  const UnitRecord again = reconstruct(resumed, *data, options).units.back();
+  EXPECT_FALSE(first.resumed);
+  EXPECT_TRUE(again.resumed);
+  for (const UnitRecord& one : {first, again}) {
+    EXPECT_EQ(one.note, "what was there before is better, and is kept");
+    EXPECT_EQ(one.error_after, first.error_before);
+    EXPECT_EQ(one.iterations, 5);
+    EXPECT_EQ(one.moved, 0);
+  }
+  for (const Value* constant : whole.graph.constants())
+    EXPECT_TRUE(bit_equal(constant->tensor(), resumed.graph.value(constant->name()).tensor())) << constant->name();
+  std::filesystem::remove_all(folder);
 }
 
 // A rounding that goes on gives at first what was learned, with the scale that was learned.
@@ -133,6 +158,27 @@ TEST(Augment, VariesImagesByTheCounter) {
 
 TEST(Augment, SaysWhatItDoesNotKnow) {
   EXPECT_ERROR(Augment("flip,turn", 0), "'turn' is no variation of images: there are flip, crop, mix");
+  for (const char* words : {",", "flip,", ",flip", "flip,,mix"}) EXPECT_ERROR(Augment(words, 0), "'' is no variation");
+}
+
+// Before the first unit learns, not after the last.
+TEST(Augment, IsRefusedWhereThereAreNoImages) {
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {Dim::symbol("N"), 8}));
+  Value& weight = graph.add_constant("weight", at::randn({8, 8}));
+  graph.add_output(graph.add("Gemm", "gemm", {&x, &weight}).output());
+  infer_shapes(graph);
+  std::vector<at::Tensor> items(8, at::ones({8}));
+  const auto data = dataset_of(items);
+  QuantizedModel model = prepare_by_platform(graph, "academic", few_bits(4));
+  calibrate(model, *data);
+  ReconstructOptions options = joint(2);
+  options.options.set("joint_augment", std::string("flip"));
+  options.unit_done = [](const UnitRecord&, std::size_t, std::size_t) { ADD_FAILURE() << "a unit was learned"; };
+  EXPECT_ERROR(reconstruct(model, *data, options), "'joint_augment' varies images, and the network reads none");
+  options.unit_done = {};
+  options.options.set("joint_augment", std::string());
+  EXPECT_EQ(reconstruct(model, *data, options).units.back().name, "network");
 }
 
 }  // namespace

@@ -189,6 +189,19 @@ TEST(Reconstruct, SaysWhatCannotBe) {
   options = quick("qdrop");
   options.options.set("b_range", std::string("20"));
   EXPECT_ERROR(reconstruct(model, *data, options), "'b_range' must be two numbers");
+  for (const char* count : {"max_count", "joint_count", "batch"}) {
+    options = quick("qdrop");
+    options.options.set(count, 1.5);
+    EXPECT_ERROR(reconstruct(model, *data, options), concat("'", count, "' must be a whole number, not 1.5"));
+  }
+  for (const char* name : {"bf16", "half", "keep_gpu", "capture", "early_stop"}) {
+    options = quick("qdrop");
+    options.options.set(name, 2.0);
+    EXPECT_ERROR(reconstruct(model, *data, options), concat("'", name, "' must be 0 or 1, not 2"));
+  }
+  options = quick("qdrop");
+  options.options.set("units", std::string(","));
+  EXPECT_ERROR(reconstruct(model, *data, options), "'units' names no layer");
   options = quick("qdrop");
   options.options.set("exclude_node_prefix", std::string("blok"));
   EXPECT_ERROR(reconstruct(model, *data, options), "unknown layer prefix 'blok' in 'exclude_node_prefix'");
