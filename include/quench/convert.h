@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,8 @@
 namespace quench {
 
 struct ConvertOptions {
-  std::string requantize = {};  // a rule of docs/numerics.md 11; "": the platform's
-  int multiplier_bits = 31;     // of half_up
+  std::string requantize = {};                        // a rule of docs/numerics.md 11; "": the platform's
+  std::optional<int> multiplier_bits = std::nullopt;  // of half_up; default: 31
 };
 
 struct ConvertRecord {

@@ -15,6 +15,7 @@
 #include "calibrate/slice_size.h"
 #include "calibrate/statistics.h"
 #include "core/counted.h"
+#include "data/fed_items.h"
 #include "data/feed.h"
 #include "quench/distributed.h"
 #include "quench/error.h"
@@ -130,7 +131,7 @@ void feed(Feed& data, FedGroups groups, const CalibrationOptions& options, const
           CalibrationRecord& record) {
   for (std::vector<Fed> group = groups.next(); !group.empty(); group = groups.next()) {
     const auto before = Clock::now();
-    run(group);
+    naming_items(group, [&] { run(group); });
     record.model_seconds += seconds_since(before);
     for (const Fed& batch : group) record.items += batch.items;
     record.batches += static_cast<std::int64_t>(group.size());
@@ -168,9 +169,7 @@ void observe_anew(Graph& graph, Observing& observing, const Dataset& data, const
   how.parts = shares.parts();
   Feed batches(graph, data, how);  // before the quantizers are switched on: states are the float network's
   FloatWatcher* watcher = record.watched ? options.watcher : nullptr;
-  // A single slice is all threads' work. By all of the data, not by a process's share: last bits depend on it.
-  const bool side_by_side =
-      in_slices(observing, options) && data.size() > record.batch && fits_each_thread(without_quantizers(graph), data);
+  const bool side_by_side = in_slices(observing, options) && fits_each_thread(without_quantizers(graph), data);
   const RunBatches run = options.on_quantized ? quantized_run(graph, observing, options.device)
                                               : float_run(graph, observing, watcher, options.device, side_by_side);
   feed(batches, {batches, side_by_side ? at::get_num_threads() : 1}, options, run, record);

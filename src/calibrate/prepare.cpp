@@ -1,5 +1,6 @@
 #include "quench/prepare.h"
 
+#include "ops/integer_form.h"
 #include "quantized/given_quantizers.h"
 #include "quantized/insert_plan.h"
 #include "quench/error.h"
@@ -66,6 +67,7 @@ QuantizedModel prepare_quantized(const Graph& graph, const QuantConfig& config, 
 }  // namespace
 
 void fuse_for_quantizing(Graph& graph, const QuantConfig& config, NormMode norm) {
+  check_not_converted(graph, "there is nothing to plan");
   if (const Node* node = own_quantizer(graph))
     fail("the model is already quantized (", node->where(), "): there is nothing to plan; prepare() takes it as is");
   with_context([] { return "while fusing"; }, [&] { run_passes(graph, fusing_passes(config, norm)); });

@@ -15,6 +15,8 @@ namespace quench {
 namespace {
 
 constexpr std::int64_t kUnknown = 8;
+constexpr std::int64_t kSlicesOfFew =
+    4;  // of data that would be a single slice: several threads then have something to do
 
 struct Limits {
   std::int64_t items, bytes;  // of what is alive at once; the allocator takes about as much again
@@ -73,7 +75,10 @@ std::int64_t slice_size(const Graph& graph, const Dataset& data, const std::stri
 std::int64_t slice_of_thread(const Graph& graph, const Dataset& data) {
   const Limits limits = limits_on("cpu");
   const std::int64_t bytes = std::clamp(weight_bytes(graph), 4 * kMega, limits.bytes);
-  return size_within({limits.items, bytes}, graph, data);
+  std::int64_t items = size_within({limits.items, bytes}, graph, data);
+  const bool is_single = items >= data.size() && fixed_batch(graph, &data) <= 0;
+  while (is_single && items > 1 && items * kSlicesOfFew > data.size()) items /= 2;
+  return items;
 }
 
 bool fits_each_thread(const Graph& graph, const Dataset& data) {

@@ -14,7 +14,8 @@ namespace quench {
 std::int64_t slice_size(const Graph& graph, const Dataset& data, const std::string& device = "cpu");
 
 // Fewer where each thread has a slice of its own, in the engine: of activations as many bytes as the weights have, at
-// least 4 MiB, so that they stay in the cache while reading the weights does not decide.
+// least 4 MiB, so that they stay in the cache while reading the weights does not decide. What would be a single slice
+// becomes about four.
 std::int64_t slice_of_thread(const Graph& graph, const Dataset& data);
 // Whether such a slice is small enough for every thread to have one: a fixed batch may not be.
 bool fits_each_thread(const Graph& graph, const Dataset& data);

@@ -6,7 +6,7 @@
 namespace quench {
 namespace {
 
-constexpr std::array<std::pair<const char*, const char*>, 17> kFlags = {{
+constexpr std::array<std::pair<const char*, const char*>, 19> kFlags = {{
     {"leave VerifyOptions::layers off", "omit --layers"},
     {"VerifyOptions::bound", "--bound"},
     {"VerifyOptions::output_bound", "--output-bound"},
@@ -16,6 +16,8 @@ constexpr std::array<std::pair<const char*, const char*>, 17> kFlags = {{
     {"VerifyOptions::accuracy_bound", "--accuracy-bound"},
     {"VerifyOptions::model", "--model FILE"},
     {"each criterion: VerifyResult::criteria", "--details shows each criterion"},
+    {"ConvertOptions::multiplier_bits", "--multiplier-bits"},
+    {"set ConvertOptions::requantize to half_up", "give --requantize half_up"},
     {"ImportOptions::inputs", "--input-shape"},
     {"DeployOptions::platform", "quench deploy --platform NAME"},
     {"QuantizeData::profile", "--profile 8"},

@@ -12,7 +12,13 @@ namespace {
 Arithmetic arithmetic_of(const QuantizedModel& model, const ConvertOptions& options) {
   std::string rule = options.requantize;
   if (rule.empty()) rule = model.plan.platform.empty() ? "float" : platform_of(model).requantize;
-  return {requantize_from_name(rule), options.multiplier_bits};
+  const Arithmetic arithmetic{requantize_from_name(rule),
+                              options.multiplier_bits.value_or(Arithmetic().multiplier_bits)};
+  QUENCH_CHECK(!options.multiplier_bits || arithmetic.rule == Requantize::kHalfUp,
+               "ConvertOptions::multiplier_bits is for the rule half_up, and the ",
+               options.requantize.empty() ? "platform's " : "", "rule here is ", rule,
+               ": leave it out, or set ConvertOptions::requantize to half_up");
+  return arithmetic;
 }
 
 // What still holds: the entries speak of quantizers and float tensors that are no more.

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdint>
 #include <ctime>
+#include <exception>
 
 #include "core/atomic_file.h"
 
@@ -66,7 +67,8 @@ PostponedInterrupt::PostponedInterrupt() { postponed = true; }
 
 PostponedInterrupt::~PostponedInterrupt() {
   postponed = false;
-  if (noted != 0 && !answered_) end_now(noted);
+  // An error on its way ends the program in any case: another process was interrupted too, and answered for both.
+  if (noted != 0 && !answered_ && std::uncaught_exceptions() == 0) end_now(noted);
 }
 
 bool PostponedInterrupt::is_noted() {

@@ -44,7 +44,7 @@ std::vector<std::string> doubts_about_values(const Dataset& data) {
     } catch (const Error&) {  // broken: whoever reads it in earnest says so
     }
   if (!only) return {};
-  return {concat("every number in the first ", counted(count, "item"), " of the data is ", *only,
+  return {concat("every number in the first ", counted(count, "item"), " of the data is ", *only + 0.0F,
                  ": scales that are found on such data are useless")};
 }
 

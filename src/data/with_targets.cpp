@@ -1,5 +1,6 @@
 #include "data/with_targets.h"
 
+#include "core/joined.h"
 #include "data/dataset_view.h"
 #include "quench/targets.h"
 
@@ -34,10 +35,8 @@ std::unique_ptr<Dataset> with_targets(const DatasetSpec& spec, std::unique_ptr<D
   if (!text) return data;
   QUENCH_CHECK(data->target_kind().empty(), "targets= is given, but the data has targets of its own (target=)");
   const std::size_t colon = text->find(':');
-  std::string kinds;
-  for (const std::string& name : TargetRegistry::instance().names()) kinds += (kinds.empty() ? "" : ", ") + name;
   QUENCH_CHECK(colon != std::string::npos && colon > 0 && colon + 1 < text->size(), "option targets=", *text,
-               " is not KIND:PATH, with one of ", kinds);
+               " is not KIND:PATH, with one of ", joined(TargetRegistry::instance().names()));
   const std::string kind = text->substr(0, colon), path = text->substr(colon + 1);
   const TargetEntry& entry = TargetRegistry::instance().get(kind);
   return with_context([&] { return concat("in targets=", *text); },

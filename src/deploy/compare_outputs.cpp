@@ -8,6 +8,7 @@
 #include "convert/quantized.h"
 #include "data/top_classes.h"
 #include "graph/border.h"
+#include "measure/apart.h"
 #include "quench/error.h"
 #include "quench/op.h"
 
@@ -20,12 +21,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLeastProbability = 1e-6;
 // A language model's logits in doubles, several times over, would be the largest thing in memory.
 constexpr std::int64_t kElementsAtOnce = 1 << 20;
-
-// |a - b|; infinite where just one of them is finite, or they are infinities of other signs.
-at::Tensor apart_of(const at::Tensor& a, const at::Tensor& b) {
-  const at::Tensor same = a.eq(b).logical_or(a.isnan().logical_and(b.isnan()));
-  return (a - b).abs().nan_to_num(kInfinity, kInfinity, kInfinity).masked_fill(same, 0.0);
-}
 
 void append(std::vector<float>& to, const at::Tensor& values) {
   const at::Tensor flat = values.to(at::kFloat).contiguous();
@@ -107,11 +102,11 @@ void OutputComparison::add(const at::Tensor& found, const at::Tensor& simulated)
 
 void OutputComparison::add_rows(const at::Tensor& a, const at::Tensor& b) {
   add_range(b);
-  const at::Tensor apart = apart_of(a, b);
-  append(farthest_, std::get<0>(apart.max(1)));
-  result_.largest = std::max(result_.largest, apart.max().item<double>());
-  sum_ += apart.sum().item<double>();
-  count_ += apart.numel();
+  const at::Tensor distance = apart(a, b);
+  append(farthest_, std::get<0>(distance.max(1)));
+  result_.largest = std::max(result_.largest, distance.max().item<double>());
+  sum_ += distance.sum().item<double>();
+  count_ += distance.numel();
   if (b.size(1) < 2) return;
   const at::Tensor changed = top_class(a).ne(top_class(b));
   result_.changed += changed.sum().item<std::int64_t>();
@@ -121,8 +116,8 @@ void OutputComparison::add_rows(const at::Tensor& a, const at::Tensor& b) {
 void OutputComparison::add_whole(const at::Tensor& found, const at::Tensor& integers) {
   check_shapes(found, integers);
   if (found.numel() == 0) return;
-  const at::Tensor apart = apart_of(scores(found), scores(integers));
-  result_.largest_whole = std::max(result_.largest_whole, apart.max().item<double>());
+  const at::Tensor distance = apart(scores(found), scores(integers));
+  result_.largest_whole = std::max(result_.largest_whole, distance.max().item<double>());
 }
 
 OutputResult OutputComparison::result(const OutputBounds& bounds) const {

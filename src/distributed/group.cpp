@@ -42,12 +42,19 @@ StorePtr connect(const ProcessPlace& place, const ProcessOptions& options, bool 
   how.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.join_seconds * 1000));
   try {
     const auto store = c10::make_intrusive<c10d::TCPStore>(place.address, how);
-    return c10::make_intrusive<c10d::PrefixStore>("quench" + place.attempt, store);
+    return c10::make_intrusive<c10d::PrefixStore>(concat("quench/", place.size, "/", place.attempt), store);
   } catch (const std::exception& error) {
     QUENCH_CHECK(!hosts, "process 0 cannot listen at port ", place.port, " (MASTER_PORT): ", plain_message(error));
     fail("no answer from ", place.address, ":", place.port, " (MASTER_ADDR, MASTER_PORT) within ", options.join_seconds,
          " s: ", place.launcher_hosts ? "the launcher" : "process 0", " should listen there");
   }
+}
+
+// Two jobs that were given one meeting point would take each other's words for their own.
+void take_place(c10d::Store& store, const ProcessPlace& place) {
+  QUENCH_CHECK(store.add(concat("taken/", place.rank), 1) == 1, "there is another ",
+               name_of_process(place.rank, place.size), " at ", place.address, ":", place.port,
+               ": does another job use this MASTER_PORT?");
 }
 
 void wait_for_all(c10d::Store& store, const ProcessPlace& place, const ProcessOptions& options) {
@@ -72,6 +79,7 @@ std::shared_ptr<c10d::Store> kept(const StorePtr& store) {
 struct Group::State {
   State(const ProcessPlace& here, const ProcessOptions& options)
       : place(here), store(connect(place, options, place.is_first() && !place.launcher_hosts)) {
+    take_place(*store, place);
     // Connected before the first sign: from then on the others expect more of them.
     const StorePtr of_watchdog = connect(place, options, false);
     give_first_sign(*store, place);

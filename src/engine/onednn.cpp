@@ -7,11 +7,6 @@
 #include "engine/simd/byte_loops.h"
 #include "quench/error.h"
 
-extern "C" {
-int omp_get_max_threads(void);
-void omp_set_num_threads(int count);
-}
-
 namespace quench {
 namespace {
 
@@ -116,8 +111,5 @@ Sizes strides_of(const DnnlLayout& layout) {
   QUENCH_CHECK(!is_blocked(layout), "a blocked layout has no strides");
   return layout.get_strides();
 }
-
-ThreadLimit::ThreadLimit(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
-ThreadLimit::~ThreadLimit() { omp_set_num_threads(before_); }
 
 }  // namespace quench

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/thread_limit.h"
 #include "quench/type_info.h"
 
 namespace quench {
@@ -31,17 +32,5 @@ bool is_dense(const DnnlLayout& layout);    // nothing but its elements lies in 
 bool is_plain(const DnnlLayout& layout);
 bool is_channels_last(const DnnlLayout& layout);
 Sizes strides_of(const DnnlLayout& layout);  // throws for a blocked one
-
-// How many threads oneDNN and our loops see while it lives; a kernel that is made meanwhile is made for that many.
-class ThreadLimit {
- public:
-  explicit ThreadLimit(int threads);
-  ~ThreadLimit();
-  ThreadLimit(const ThreadLimit&) = delete;
-  ThreadLimit& operator=(const ThreadLimit&) = delete;
-
- private:
-  int before_;
-};
 
 }  // namespace quench

@@ -9,6 +9,7 @@
 #include "convert/quantized.h"
 #include "data/feed.h"
 #include "data/top_classes.h"
+#include "measure/apart.h"
 #include "ops/integer_form.h"
 #include "quench/engine.h"
 #include "quench/error.h"
@@ -190,14 +191,15 @@ class Comparison {
   void add(Pair& pair, const at::Tensor& a, const at::Tensor& b) {
     QUENCH_CHECK(a.sizes() == b.sizes(), "the two models give it in the shapes ", a.sizes(), " and ", b.sizes());
     if (a.numel() == 0) return;
-    const at::Tensor apart = (a - b).abs();
-    pair.found.elements += apart.numel();
-    pair.sum += apart.sum().item<double>();
-    pair.largest = std::max(pair.largest, apart.max().item<double>());
-    pair.low = std::min(pair.low, a.min().item<double>());
-    pair.high = std::max(pair.high, a.max().item<double>());
+    const at::Tensor distance = apart(a, b);
+    pair.found.elements += distance.numel();
+    pair.sum += distance.sum().item<double>();
+    pair.largest = std::max(pair.largest, distance.max().item<double>());
+    const at::Tensor finite = a.nan_to_num(0.0, 0.0, 0.0);
+    pair.low = std::min(pair.low, finite.min().item<double>());
+    pair.high = std::max(pair.high, finite.max().item<double>());
     const double step = pair.found.quantized ? pair.found.step : (pair.high - pair.low) / 255;
-    pair.found.different += apart.gt(step / 2).sum().item<std::int64_t>();
+    pair.found.different += distance.gt(step / 2).sum().item<std::int64_t>();
     if (pair.found.name == output_ && a.dim() == 2 && a.size(1) > 1) {
       result_.predictions += a.size(0);
       result_.equal_top1 += top_class(a.to(at::kFloat)).eq(top_class(b.to(at::kFloat))).sum().item<std::int64_t>();

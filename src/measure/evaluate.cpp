@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/joined.h"
+#include "data/fed_items.h"
 #include "data/feed.h"
 #include "kernels/device_copy.h"
 #include "measure/fast_run.h"
@@ -113,18 +114,6 @@ class Scoring {
   std::optional<Waiting> waiting_;
   std::int64_t done_ = 0;
 };
-
-// A fused ReLU makes a zero of a NaN, so that nobody would see it in the output.
-void check_no_nan(const Fed& fed) {
-  for (const auto& [name, value] : fed.inputs) {
-    if (!value.is_tensor() || !value.tensor().is_floating_point() || value.tensor().dim() == 0) continue;
-    const at::Tensor& x = value.tensor();
-    if (!x.isnan().any().item<bool>()) continue;
-    const auto row = x.isnan().reshape({x.size(0), -1}).any(1).nonzero()[0].item<std::int64_t>();
-    const auto at = static_cast<std::size_t>(std::min(row, fed.items - 1));
-    fail("item '", fed.batch.names[at], "' has NaN in its input '", name, "'");
-  }
-}
 
 PairedTest right_or_wrong(const std::vector<ItemStatistic>& first, const std::vector<ItemStatistic>& second) {
   PairedTest test;

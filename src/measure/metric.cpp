@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/joined.h"
 #include "core/split.h"
 #include "quench/error.h"
 
@@ -82,8 +83,7 @@ Metric::ValueOf RatioMetric::combine(const std::vector<ItemStatistic>& items) co
 }
 
 const at::Tensor& target_of(const MetricItem& item, const std::string& name) {
-  std::string names;
-  for (const auto& [key, value] : item.targets) names += (names.empty() ? "'" : ", '") + key + "'";
+  const std::string names = joined(item.targets, ", ", [](const auto& target) { return in_quotes(target.first); });
   QUENCH_CHECK(!item.targets.empty(), "item '", item.name, "' has no targets");
   QUENCH_CHECK(!name.empty() || item.targets.size() == 1, "item '", item.name, "' has several targets (", names,
                "): choose one with target=NAME");

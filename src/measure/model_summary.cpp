@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "ops/integer_form.h"
 #include "quench/error.h"
 #include "quench/op.h"
 
@@ -31,6 +32,16 @@ bool is_weight(const Value& value, const OpTraits& traits, int slot) {
   if (!value.is_constant() || holds(traits.host_slots) || holds(traits.buffer_slots)) return false;
   const DType dtype = value.dtype();
   return is_floating(dtype) || (is_integer(dtype) && bits_of(dtype) <= 8);
+}
+
+// Of an operator on codes its constant operands and its bias, not what says how to read them.
+bool is_weight_of_codes(const Node& node, int slot) {
+  const Value* value = node.input(slot);
+  if (!value || !value->is_constant()) return false;
+  if (node.op() == "quench.Dequantize") return slot == 0;  // a weight that a float layer reads
+  if (float_op(node).empty()) return false;
+  const int result = 3 * (static_cast<int>(node.get_strings("schemes", {}).size()) - 1);
+  return slot < result ? slot % 3 == 0 : slot == result + 2;
 }
 
 std::int64_t bytes_in_file(const Value& constant) {
@@ -85,7 +96,9 @@ class Summarizer {
     std::int64_t count = 0;
     for (std::size_t slot = 0; slot < node.inputs().size(); ++slot) {
       const Value* value = node.inputs()[slot];
-      if (!value || !is_weight(*value, traits, static_cast<int>(slot))) continue;
+      const auto at = static_cast<int>(slot);
+      const bool is_one = is_integer_op(node) ? is_weight_of_codes(node, at) : value && is_weight(*value, traits, at);
+      if (!is_one) continue;
       if (counted_.insert(value).second) count += value->tensor().numel();
     }
     return count;

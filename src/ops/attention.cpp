@@ -7,6 +7,7 @@
 #include "graph/tensor_types.h"
 #include "ops/arguments.h"
 #include "ops/heads.h"
+#include "ops/macs.h"
 #include "ops/number_rules.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
@@ -163,7 +164,8 @@ void attention_shapes(Node& node) {
 
 }  // namespace
 
-QUENCH_REGISTER_OP("Attention", attention, attention_shapes, OpTraits{}, "softmax(Q K / scale) V with masks and caches")
+QUENCH_REGISTER_OP("Attention", attention, attention_shapes, with_macs(unknown_macs),
+                   "softmax(Q K / scale) V with masks and caches")
 QUENCH_REGISTER_OP("RotaryEmbedding", rotary_embedding, same_as_input, OpTraits{},
                    "rotates pairs of columns by angles of the position")
 

@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 
 #include "ops/arguments.h"
+#include "ops/macs.h"
 #include "ops/shape_rules.h"
 #include "ops/window.h"
 #include "quench/error.h"
@@ -69,6 +70,7 @@ OpTraits deform_conv_traits() {
   traits.bias_slot = 3;
   traits.weight_axis = first_axis;
   traits.parameter_slots = {1, 3};
+  traits.macs = unknown_macs;
   return traits;
 }
 

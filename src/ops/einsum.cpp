@@ -6,6 +6,7 @@
 #include <map>
 
 #include "ops/arguments.h"
+#include "ops/macs.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
 
@@ -113,6 +114,7 @@ OpTraits einsum_traits() {
   traits.weight_axis = last_axis;
   traits.channel_axis = -1;
   traits.parameter_slots = {0, 1};
+  traits.macs = unknown_macs;
   return traits;
 }
 

@@ -7,6 +7,7 @@
 #include "graph/tensor_types.h"
 #include "ops/body_types.h"
 #include "ops/heads.h"
+#include "ops/macs.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
 
@@ -78,7 +79,7 @@ void flex_attention_shapes(Node& node) {
 
 }  // namespace
 
-QUENCH_REGISTER_OP("ai.onnx.preview.FlexAttention", flex_attention, flex_attention_shapes, {},
+QUENCH_REGISTER_OP("ai.onnx.preview.FlexAttention", flex_attention, flex_attention_shapes, with_macs(unknown_macs),
                    "attention with bodies that change scores and probabilities")
 
 }  // namespace quench

@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 
 #include "ops/arguments.h"
+#include "ops/macs.h"
 #include "ops/shape_rules.h"
 #include "quant/code_tensor.h"
 #include "quench/error.h"
@@ -100,15 +101,6 @@ void mat_mul_integer_shapes(Node& node) {
 }
 void qlinear_mat_mul_shapes(Node& node) {
   set_type(node, 0, input_dtype(node, 7), product_dims(node, input_dims(node, 0), input_dims(node, 3)));
-}
-
-// Elements of the result times the length of a row of the left factor.
-std::int64_t product_macs(const Node& node) {
-  const Value *y = node.outputs().empty() ? nullptr : node.outputs()[0], *a = node.input(0);
-  if (!y || !a || !y->has_rank() || !a->has_rank() || a->dims().empty()) return -1;
-  const bool by_column = node.op() == "Gemm" && node.get_int("transA", 0) != 0;
-  const Dim count = product(y->dims(), 0, y->dims().size()) * (by_column ? a->dims().front() : a->dims().back());
-  return count.is_number() ? count.number() : -1;
 }
 
 int gemm_weight_axis(const Node& node) { return node.get_int("transB", 0) != 0 ? 0 : 1; }

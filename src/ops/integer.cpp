@@ -65,10 +65,9 @@ void quantize_shapes(Node& node) { set_type(node, 0, result_dtype(node, "scheme"
 void dequantize_shapes(Node& node) { set_type(node, 0, DType::kFloat, input_dims(node, 0)); }
 void table_shapes(Node& node) { set_type(node, 0, result_dtype(node, "schemes"), input_dims(node, 0)); }
 
-// The float operator's own rule, on the operands.
-void layer_shapes(Node& node) {
+// The float operator on the operands, with the shape of its result: what its own rules speak of.
+Node& plain_operator(const Node& node, Graph& scratch) {
   const auto operands = static_cast<int>(node.get_strings("schemes", {}).size()) - 1;
-  Graph scratch;
   std::vector<Value*> inputs;
   for (int i = 0; i < operands; ++i) {
     const Value* codes = node.input(3 * i);
@@ -77,8 +76,19 @@ void layer_shapes(Node& node) {
   Node& plain = scratch.add(float_op(node), node.name(), inputs);
   plain.attrs = node.attrs;
   if (operands > 0) entry_of(plain).shapes(plain);
-  const TypeInfo& found = plain.output().type();
+  return plain;
+}
+
+void layer_shapes(Node& node) {
+  Graph scratch;
+  const TypeInfo& found = plain_operator(node, scratch).output().type();
   set_type(node, 0, result_dtype(node, "schemes"), found.is_tensor() ? found.dims : std::nullopt);
+}
+
+std::int64_t layer_macs(const Node& node) {
+  Graph scratch;
+  const Node& plain = plain_operator(node, scratch);
+  return entry_of(plain).traits.macs(plain);
 }
 
 int weight_axis(const Node& node) {
@@ -92,6 +102,7 @@ OpTraits weighted(bool has_bias) {
   OpTraits traits;
   traits.weight_slot = 3;
   traits.weight_axis = weight_axis;
+  traits.macs = layer_macs;
   if (has_bias) traits.bias_slot = 8;
   return traits;
 }

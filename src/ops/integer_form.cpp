@@ -101,6 +101,12 @@ IntegerForm integer_form(const Node& node) {
                       });
 }
 
+void check_not_converted(const Graph& graph, const char* nothing) {
+  for (const auto& node : graph.nodes())
+    QUENCH_CHECK(!is_integer_op(*node), "the model is converted (", node->where(), " computes on codes): ", nothing,
+                 "; take the calibrated model that it was made from, or the float one");
+}
+
 DType code_dtype(const QScheme& scheme) {
   if (scheme.bits() <= 8) return scheme.is_signed() ? DType::kInt8 : DType::kUint8;
   return scheme.is_signed() ? DType::kInt16 : DType::kUint16;

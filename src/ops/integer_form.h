@@ -35,6 +35,9 @@ bool is_integer_op(const Node& node);        // one of those above
 std::string float_op(const Node& node);      // "Conv" for a quench.QConv; "" for a Quantize, Dequantize or QTable
 IntegerForm integer_form(const Node& node);  // throws, naming the node, if it is none or does not fit the above
 
+// Throws if the graph computes on codes: "the model is converted (...): `nothing`; take the calibrated model ...".
+void check_not_converted(const Graph& graph, const char* nothing);
+
 DType code_dtype(const QScheme& scheme);  // int8, uint8, int16 or uint16: what activations of the scheme are held in
 
 }  // namespace quench

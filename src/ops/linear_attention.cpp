@@ -6,6 +6,7 @@
 
 #include "ops/arguments.h"
 #include "ops/heads.h"
+#include "ops/macs.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
 
@@ -111,7 +112,7 @@ void linear_attention_shapes(Node& node) {
 
 }  // namespace
 
-QUENCH_REGISTER_OP("LinearAttention", linear_attention, linear_attention_shapes, {},
+QUENCH_REGISTER_OP("LinearAttention", linear_attention, linear_attention_shapes, with_macs(unknown_macs),
                    "attention by a state that every token updates and reads")
 
 }  // namespace quench

@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 
 #include "ops/arguments.h"
+#include "ops/macs.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
 
@@ -91,7 +92,7 @@ void mat_mul_nbits_shapes(Node& node) {
 
 }  // namespace
 
-QUENCH_REGISTER_OP("com.microsoft.MatMulNBits", mat_mul_nbits, mat_mul_nbits_shapes, {},
+QUENCH_REGISTER_OP("com.microsoft.MatMulNBits", mat_mul_nbits, mat_mul_nbits_shapes, with_macs(product_macs),
                    "matrix product with a weight of 2, 4 or 8 bits in blocks")
 
 }  // namespace quench

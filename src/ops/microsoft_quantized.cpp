@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "ops/arguments.h"
+#include "ops/macs.h"
 #include "ops/shape_rules.h"
 #include "ops/window.h"
 #include "quant/integer_ops.h"
@@ -233,7 +234,7 @@ QUENCH_REGISTER_OP("com.microsoft.QLinearGlobalAveragePool", qlinear_global_aver
 QUENCH_REGISTER_OP("com.microsoft.QLinearAveragePool", qlinear_average_pool, window_shapes, {},
                    "mean of each window, on codes")
 QUENCH_REGISTER_OP("com.microsoft.QLinearConcat", qlinear_concat, concat_shapes, {}, "joins codes along an axis")
-QUENCH_REGISTER_OP("com.microsoft.QGemm", qgemm, gemm_shapes, {}, "A B + C on codes")
+QUENCH_REGISTER_OP("com.microsoft.QGemm", qgemm, gemm_shapes, with_macs(product_macs), "A B + C on codes")
 QUENCH_REGISTER_OP("com.microsoft.QLinearSigmoid", qlinear_unary<sigmoid>, unary_shapes, {}, "Sigmoid on codes")
 QUENCH_REGISTER_OP("com.microsoft.QLinearLeakyRelu", qlinear_unary<leaky_relu>, unary_shapes, {}, "LeakyRelu on codes")
 QUENCH_REGISTER_OP("com.microsoft.QLinearSoftmax", qlinear_unary<softmax>, unary_shapes, {}, "Softmax on codes")

@@ -7,6 +7,7 @@
 
 #include "ops/arguments.h"
 #include "ops/dynamic_codes.h"
+#include "ops/macs.h"
 #include "ops/rnn_activation.h"
 #include "ops/shape_rules.h"
 #include "quench/error.h"
@@ -245,6 +246,7 @@ OpTraits layer_traits(std::vector<int> parameters) {
   traits.bias_slot = 3;
   traits.channel_axis = -1;
   traits.parameter_slots = std::move(parameters);
+  traits.macs = recurrent_macs;
   return traits;
 }
 
@@ -253,7 +255,7 @@ OpTraits layer_traits(std::vector<int> parameters) {
 QUENCH_REGISTER_OP("RNN", rnn, layer_shapes, layer_traits({1, 2, 3}), "plain recurrent layer")
 QUENCH_REGISTER_OP("GRU", gru, layer_shapes, layer_traits({1, 2, 3}), "gated recurrent layer")
 QUENCH_REGISTER_OP("LSTM", lstm, layer_shapes, layer_traits({1, 2, 3, 7}), "long short-term memory layer")
-QUENCH_REGISTER_OP("com.microsoft.DynamicQuantizeLSTM", dynamic_quantize_lstm, layer_shapes, {},
+QUENCH_REGISTER_OP("com.microsoft.DynamicQuantizeLSTM", dynamic_quantize_lstm, layer_shapes, with_macs(recurrent_macs),
                    "LSTM with weights of 8 bits, its inputs quantized by their own range")
 
 }  // namespace quench

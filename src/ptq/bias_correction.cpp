@@ -15,6 +15,9 @@
 #include "calibrate/float_run.h"
 #include "calibrate/slice_size.h"
 #include "data/content.h"
+#include "data/fed_items.h"
+#include "kernels/parallel.h"
+#include "kernels/thread_limit.h"
 #include "ptq/correcting.h"
 #include "ptq/counted_batch.h"
 #include "ptq/input_means.h"
@@ -58,19 +61,20 @@ void gather(const Graph& plain, const Dataset& data, const BiasCorrectionOptions
   const Graph bare = without_quantizers(plain);
   how.otherwise = slice_of_thread(bare, data);
   Feed feed(plain, data, how);
-  const bool side_by_side = data.size() > feed.batch_size() && fits_each_thread(bare, data);
+  const bool side_by_side = (how.batch == 0 || data.size() > how.batch) && fits_each_thread(bare, data);
   FedGroups groups(feed, side_by_side ? at::get_num_threads() : 1);
   FloatRun network(plain, means.watches(), "cpu");
   const auto run = [&](const std::vector<NamedValues>& batches, Share share) {
     means.count_as(share);
     side_by_side ? network.run_each(batches) : network.run(batches[0]);
   };
+  const auto run_group = [&](const std::vector<Fed>& group) {
+    if (group.size() > 1) return run(inputs_of(group), {});
+    for (const CountedBatch& part : counted(plain, group[0])) run({part.inputs}, part.share);
+  };
   std::int64_t done = 0;
   for (std::vector<Fed> group = groups.next(); !group.empty(); group = groups.next()) {
-    if (group.size() > 1)
-      run(inputs_of(group), {});
-    else
-      for (const CountedBatch& part : counted(plain, group[0])) run({part.inputs}, part.share);
+    naming_items(group, [&] { run_group(group); });
     for (const Fed& batch : group) done += batch.items;
     if (options.progress) options.progress(done, feed.size());
   }
@@ -81,6 +85,28 @@ void gather(const Graph& plain, const Dataset& data, const BiasCorrectionOptions
 at::Tensor run_layer(Executor& executor, const Node& layer, const at::Tensor& x) {
   const std::string& output = layer.output().name();
   return executor.run({{layer.input(0)->name(), RtValue(x)}}, {output}).at(output).tensor();
+}
+
+struct LayerShift {
+  at::Tensor shift;
+  double deviation = 0.0;  // of what the layer gives
+};
+
+// Each layer is one thread's work: by several threads its last bits would depend on their number.
+std::vector<LayerShift> shifts_of(const Graph& plain, const Graph& measured, const std::vector<Node*>& layers,
+                                  const InputMeans& means) {
+  std::vector<LayerShift> found(layers.size());
+  in_parallel(static_cast<std::int64_t>(found.size()), 1, [&](std::int64_t first, std::int64_t last) {
+    const ThreadLimit alone(1);  // else oneDNN would choose kernels for several
+    Executor exact(plain), quantized(measured);
+    for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+      const Node& layer = *layers[i];
+      const at::Tensor x = means.of(layer), y = run_layer(exact, layer, x);
+      found[i].shift = channel_means(layer, y) - channel_means(layer, run_layer(quantized, layer, x));
+      found[i].deviation = y.std().item<double>();
+    }
+  });
+  return found;
 }
 
 void correct_fast(QuantizedModel& model, const std::vector<Node*>& layers, const Dataset& data,
@@ -94,17 +120,11 @@ void correct_fast(QuantizedModel& model, const std::vector<Node*>& layers, const
   QUENCH_CHECK(seen || !options.seen, "the options' 'seen' does not come from bias_correction_watcher()");
   const InputMeans& means = seen ? *seen : own;
   record.items = means.items();
-  const Graph measured = with_weights_quantized(model.graph);
-  Executor exact(plain), quantized(measured);
-  std::map<Node*, at::Tensor> shifts;
-  for (Node* layer : layers) {
-    const at::Tensor x = means.of(*layer);
-    const at::Tensor y = run_layer(exact, *layer, x);
-    const at::Tensor shift = channel_means(*layer, y) - channel_means(*layer, run_layer(quantized, *layer, x));
-    record.layers.push_back(record_of(*layer, shift, y.std().item<double>()));
-    shifts[layer] = shift;
+  const std::vector<LayerShift> shifts = shifts_of(plain, with_weights_quantized(model.graph), layers, means);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    record.layers.push_back(record_of(*layers[i], shifts[i].shift, shifts[i].deviation));
+    shift_bias(model, *layers[i], shifts[i].shift);
   }
-  for (Node* layer : layers) shift_bias(model, *layer, shifts.at(layer));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "calibrate/slice_size.h"
+#include "data/fed_items.h"
 #include "data/feed.h"
 #include "quench/error.h"
 #include "quench/executor.h"
@@ -31,6 +32,11 @@ void watch(Executor& executor, const std::string& name, int axis, Ranges& ranges
   });
 }
 
+void check_finite(const Ranges& ranges) {
+  for (const auto& [name, range] : ranges)
+    QUENCH_CHECK(range.isfinite().all().item<bool>(), "'", name, "' is not finite on this data");
+}
+
 }  // namespace
 
 std::map<std::string, at::Tensor> channel_ranges(const Graph& graph, const Dataset& data,
@@ -47,12 +53,13 @@ std::map<std::string, at::Tensor> channel_ranges(const Graph& graph, const Datas
   for (std::int64_t seen = 0; options.items == 0 || seen < options.items;) {
     const std::optional<Fed> items = feed.next();
     if (!items) break;
-    executor.run(items->inputs, outputs);  // copies that pad a batch change no range
+    naming_items({&*items, 1}, [&] {
+      executor.run(items->inputs, outputs);  // copies that pad a batch change no range
+      check_finite(ranges);
+    });
     seen += items->items;
   }
   QUENCH_CHECK(ranges.size() == options.axes.size(), "the data is empty: equalization needs at least one item");
-  for (const auto& [name, range] : ranges)
-    QUENCH_CHECK(range.isfinite().all().item<bool>(), "'", name, "' is not finite on this data");
   return ranges;
 }
 

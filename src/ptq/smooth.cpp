@@ -18,6 +18,7 @@
 #include <algorithm>
 
 #include "data/content.h"
+#include "data/fed_items.h"
 #include "data/feed.h"
 #include "kernels/affine/affine.h"
 #include "ptq/function_check.h"
@@ -47,6 +48,7 @@ struct Seen {
     const at::Tensor least = all.amin(0).to(at::kDouble), most_of = all.amax(0).to(at::kDouble);
     low = low.defined() ? at::minimum(low, least) : least;
     high = high.defined() ? at::maximum(high, most_of) : most_of;
+    QUENCH_CHECK(at::stack({low, high}).isfinite().all().item<bool>(), "what a layer reads is not finite on this data");
     const std::int64_t step = std::max<std::int64_t>(all.size(0) / most, 1);
     rows.push_back(all.slice(0, 0, all.size(0), step).clone());
     const std::int64_t largest = std::min(std::max<std::int64_t>(most / 8, 1), all.size(0));
@@ -63,7 +65,8 @@ std::vector<Seen> look_at(const Graph& graph, const std::vector<SmoothSite>& sit
   std::int64_t fed = 1;
   for (std::size_t i = 0; i < sites.size(); ++i)
     executor.on_value(sites[i].x->name(), [&, i](const Value&, RtValue& result) {
-      all[i].add(result.tensor(), fed, std::max<std::int64_t>(options.rows / data.size(), 1));
+      with_context([&] { return concat("at '", sites[i].x->name(), "'"); },
+                   [&] { all[i].add(result.tensor(), fed, std::max<std::int64_t>(options.rows / data.size(), 1)); });
       return Next::kContinue;
     });
   FeedOptions how;
@@ -74,7 +77,7 @@ std::vector<Seen> look_at(const Graph& graph, const std::vector<SmoothSite>& sit
   std::int64_t done = 0;
   while (const std::optional<Fed> batch = feed.next()) {
     fed = batch->rows;
-    executor.run(batch->inputs, outputs);
+    naming_items({&*batch, 1}, [&] { executor.run(batch->inputs, outputs); });
     done += batch->items;
     if (options.progress) options.progress(done, data.size());
   }
@@ -103,7 +106,6 @@ class Search {
  public:
   Search(const SmoothSite& site, const Seen& seen, QuantizeBy by)
       : site_(site), by_(by), rows_(at::cat(seen.rows)), low_(seen.low), high_(seen.high) {
-    QUENCH_CHECK(rows_.isfinite().all().item<bool>(), "'", site.x->name(), "' is not finite on this data");
     energy_ = at::zeros({rows_.size(0)}, at::kDouble);
     for (std::size_t i = 0; i < site.layers.size(); ++i) {
       const at::Tensor w = as_matrix(*site.layers[i], site.weight(i).detach().to(at::kFloat));

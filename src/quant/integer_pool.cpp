@@ -139,8 +139,9 @@ at::Tensor integer_average_pool(const QTensor& x, const Pool& pool, const Output
 
 at::Tensor integer_global_average_pool(const QTensor& x, const Output& y) {
   const at::Tensor values = centered(x);
-  QUENCH_CHECK(values.dim() >= 3 && values.numel() > 0, "GlobalAveragePool of ", values.sizes());
+  QUENCH_CHECK(values.dim() >= 3, "GlobalAveragePool takes a tensor of rank 3 or more, not ", values.sizes());
   const at::Tensor flat = values.flatten(2), sums = flat.sum(2);
+  QUENCH_CHECK(flat.size(2) > 0, "there is nothing to average in ", values.sizes());
   check_sums(sums, flat.size(2), x.type);
   std::vector<std::int64_t> shape(static_cast<std::size_t>(values.dim()), 1);
   shape[0] = values.size(0), shape[1] = values.size(1);

@@ -101,6 +101,9 @@ void verify(const QuantizedModel& model, ModelStage stage) {
   if (stage == ModelStage::kConverted) return;
   check_entries(model);
   if (stage < ModelStage::kCalibrated) return;
+  QUENCH_CHECK(model.stage != ModelStage::kConverted,
+               "the model is converted: its quantizers have become integers; take the calibrated model that it was "
+               "made from");
   const std::vector<Node*> quantizers = quantizers_of(model.graph);
   QUENCH_CHECK(!quantizers.empty(), "the model has no quantizers: 'quench quantize' inserts them");
   for (const Node* node : quantizers) check_scales(*node);

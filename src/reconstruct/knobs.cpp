@@ -20,6 +20,7 @@ RoundingSettings::RoundingSettings(const Options& options)
       bias_rate(options.number("bias_lr")),
       prob(options.number("prob")),
       prediction(options.number("prediction")),
+      straight_through(options.word("round_mode") == "straight_through"),
       relative(options.word("loss") == "relative"),
       fisher(options.word("loss") == "fisher"),
       early_stop(options.flag("early_stop")),
@@ -36,6 +37,9 @@ RoundingSettings RoundingSettings::joint(const Options& options) {
   settings.prob = 1;  // what is learned last is learned on the network as it will be
   return settings;
 }
+
+// Without a regulariser that decides them, codes come to rest because steps become smaller.
+double RoundingSettings::rate_at(std::int64_t step) const { return straight_through ? rate * decay(step) : rate; }
 
 std::int64_t RoundingSettings::begin() const {
   return static_cast<std::int64_t>(warm_up * static_cast<double>(iterations));
@@ -91,7 +95,7 @@ void Knobs::fill(std::int64_t first) {
   std::vector<float> numbers;
   for (std::int64_t step = first; step < first + count; ++step) {
     const double decay = settings_.decay(step), weight = step >= settings_.begin() ? settings_.weight : 0.0;
-    for (const double one : {settings_.rate, settings_.scale_rate * decay, settings_.weight_scale_rate * decay,
+    for (const double one : {settings_.rate_at(step), settings_.scale_rate * decay, settings_.weight_scale_rate * decay,
                              settings_.bias_rate * decay, weight, settings_.beta(step)})
       numbers.push_back(static_cast<float>(one));
   }

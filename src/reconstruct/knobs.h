@@ -15,11 +15,12 @@ struct RoundingSettings {
   static RoundingSettings joint(const Options& options);  // of all units together
   std::int64_t iterations;
   double warm_up, weight, rate, scale_rate, weight_scale_rate, bias_rate, prob, prediction, beta_from = 0, beta_to = 0;
-  bool relative, fisher, early_stop, capture;
+  bool straight_through, relative, fisher, early_stop, capture;
 
-  std::int64_t begin() const;             // of the regulariser
-  double beta(std::int64_t step) const;   // falls linearly from there on
-  double decay(std::int64_t step) const;  // half a cosine, from 1 to 0
+  double rate_at(std::int64_t step) const;  // of the roundings
+  std::int64_t begin() const;               // of the regulariser
+  double beta(std::int64_t step) const;     // falls linearly from there on
+  double decay(std::int64_t step) const;    // half a cosine, from 1 to 0
 };
 
 class Knobs {

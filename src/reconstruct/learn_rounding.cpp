@@ -107,7 +107,8 @@ class Loop {
     std::int64_t count = 0;
     for (Node* node : work_.weights()) {
       const bool learn_scale = settings_.weight_scale_rate > 0 && scale_may_learn(*node, {node});
-      roundings_.emplace_back(*node, joins() ? work_.calibrated(*node) : *node, work_.device(), learn_scale);
+      roundings_.emplace_back(*node, joins() ? work_.calibrated(*node) : *node, work_.device(),
+                              RoundingKind{settings_.straight_through, learn_scale});
       if (learn_scale) gains.push_back(roundings_.back().gain());
       count += roundings_.back().alpha().numel();
     }
@@ -159,7 +160,7 @@ class Loop {
       joint_->backward(knobs_.rows(), number(), knobs_.counter());
     else
       loss_->backward(work_.run(inputs(), number()), knobs_.rows());
-    if (captured_ || now_ >= settings_.begin()) add_penalty();
+    if (!settings_.straight_through && (captured_ || now_ >= settings_.begin())) add_penalty();
     rounding_->step(knobs_.rate());
     if (!scaling_) scaling_ = std::make_unique<Adam>(scales_.tensors());  // the first run puts scales on the device
     scaling_->step(knobs_.scale_rate());
@@ -216,7 +217,10 @@ class Loop {
 }  // namespace
 
 void check_rounding_options(const Options& options) {
-  check_word(options, "round_mode", {"learned_hard_sigmoid"});
+  check_word(options, "round_mode", {"learned_hard_sigmoid", "straight_through"});
+  QUENCH_CHECK(
+      !options.flag("early_stop") || options.word("round_mode") == "learned_hard_sigmoid",
+      "early_stop ends a unit when its roundings are decided, which only 'round_mode: learned_hard_sigmoid' does");
   check_word(options, "loss", {"mse", "relative", "fisher"});
   check_range(options, "prob", 0, 1);
   check_range(options, "warm_up", 0, 1);
@@ -244,7 +248,9 @@ std::vector<OptionInfo> rounding_options(double prob, double iterations) {
       {"warm_up", 0.2, "share of the iterations without the regulariser"},
       {"weight", 0.01, "weight of the regulariser (lambda)"},
       {"b_range", "20,2", "the regulariser's exponent, from and to (beta)"},
-      {"round_mode", "learned_hard_sigmoid", "how rounding learns; there is only this one"},
+      {"round_mode", "learned_hard_sigmoid",
+       "learned_hard_sigmoid: down or up; straight_through: to any code, without the regulariser (docs/numerics.md "
+       "15.2)"},
       {"loss", "mse",
        "mse; relative: to the energy of the unit's output; fisher: weighted by how much the network's output "
        "depends on "

@@ -50,6 +50,16 @@ std::vector<std::string> words_of(const Options& options, const std::string& nam
   return words;
 }
 
+std::vector<OptionInfo> with_fallbacks(std::vector<OptionInfo> options, const Options& others) {
+  for (const auto& [name, value] : others.values()) {
+    const auto found =
+        std::find_if(options.begin(), options.end(), [&](const OptionInfo& one) { return one.name == name; });
+    QUENCH_CHECK(found != options.end() && found->fallback.index() == value.index(), "no such option: '", name, "'");
+    found->fallback = value;
+  }
+  return options;
+}
+
 std::vector<OptionInfo> options_of(const PtqMethod& method) {
   std::vector<OptionInfo> options = {
       {"pattern", method.pattern, "what is reconstructed as one unit: layer or block (docs/numerics.md 15.1)"},

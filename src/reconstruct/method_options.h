@@ -20,4 +20,7 @@ std::pair<double, double> two_numbers(const Options& options, const std::string&
 // "layer1.0, layer1.1": words between commas, without the blanks around them.
 std::vector<std::string> words_of(const Options& options, const std::string& name);
 
+// The same options with other fallbacks for some.
+std::vector<OptionInfo> with_fallbacks(std::vector<OptionInfo> options, const Options& others);
+
 }  // namespace quench

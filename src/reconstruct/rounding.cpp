@@ -20,6 +20,13 @@ std::unique_ptr<FakeQuant> adaround(const FakeQuantSpec& like, const char* mode)
   return make_fake_quant(spec);
 }
 
+std::unique_ptr<FakeQuant> straight_through(const FakeQuantSpec& like) {
+  FakeQuantSpec spec = like;
+  spec.algorithm = "fixed";
+  spec.options = {};
+  return make_fake_quant(spec);
+}
+
 at::Tensor open_h(const at::Tensor& sigma) { return sigma * kAdaStretch + kAdaGamma; }
 
 }  // namespace
@@ -34,15 +41,16 @@ at::Tensor penalty_gradient(const at::Tensor& alpha, const at::Tensor& weight, c
   return at::sigmoid_backward(slope, sigma);
 }
 
-Rounding::Rounding(const Node& quantizer, const std::string& device, bool learn_scale)
-    : Rounding(quantizer, quantizer, device, learn_scale) {}
+Rounding::Rounding(const Node& quantizer, const std::string& device, const RoundingKind& kind)
+    : Rounding(quantizer, quantizer, device, kind) {}
 
-Rounding::Rounding(const Node& quantizer, const Node& before, const std::string& device, bool learn_scale)
-    : quantizer_(&quantizer) {
+Rounding::Rounding(const Node& quantizer, const Node& before, const std::string& device, const RoundingKind& kind)
+    : quantizer_(&quantizer), straight_through_(kind.straight_through) {
   const FakeQuantSpec spec = fake_quant_spec(before);
   soft_ = adaround(spec, "soft");
   hard_ = adaround(spec, "hard");
   nearest_ = adaround(spec, "nearest");
+  straight_ = straight_through(spec);
   const at::Device where(device);
   weight_ = std::make_shared<const at::Tensor>(before.input(0)->tensor().detach().to(where, at::kFloat).contiguous());
   // The scales that the quantizer really uses, whatever it learns them as.
@@ -50,10 +58,13 @@ Rounding::Rounding(const Node& quantizer, const Node& before, const std::string&
   const std::vector<std::int64_t> shape = spec.scheme.scale_shape(weight_->sizes().vec());
   tensors_.all = {at::tensor(params.scale).reshape(shape).to(where),
                   at::tensor(params.zero_point, at::kFloat).reshape(shape).to(where), at::Tensor()};
-  tensors_.all[2] =
-      adaround_initial(*weight_, {tensors_.scale(), tensors_.zero_point(), spec.scheme, spec.by}).requires_grad_();
+  tensors_.all[2] = straight_through_
+                        ? at::zeros_like(*weight_)
+                        : adaround_initial(*weight_, {tensors_.scale(), tensors_.zero_point(), spec.scheme, spec.by});
+  tensors_.all[2].requires_grad_();
   const at::Tensor scale = at::tensor(qparams_of(quantizer).scale).reshape(shape).to(where);
-  gain_ = std::make_shared<const at::Tensor>(learn_scale ? (scale / tensors_.scale()).requires_grad_() : at::Tensor());
+  gain_ =
+      std::make_shared<const at::Tensor>(kind.learn_scale ? (scale / tensors_.scale()).requires_grad_() : at::Tensor());
   if (&quantizer != &before) begin_at(quantizer.input(0)->tensor().detach().to(where, at::kFloat));
 }
 
@@ -61,6 +72,11 @@ Rounding::Rounding(const Node& quantizer, const Node& before, const std::string&
 void Rounding::begin_at(const at::Tensor& weight) {
   const c10::AutoGradMode no_grad(false);
   at::Tensor alpha = tensors_.all[2].detach();
+  if (straight_through_) {
+    const at::Tensor on_first_grid = gain().defined() ? weight / per_element(gain().detach()) : weight;
+    alpha.copy_((on_first_grid - *weight_) / per_element(tensors_.scale()));
+    return;
+  }
   const at::Tensor down = (alpha.fill_(-kOpenAlpha), hard()), up = (alpha.fill_(kOpenAlpha), hard());
   alpha.mul_(at::where((weight - up).abs() < (weight - down).abs(), 1.0, -1.0));
 }
@@ -73,28 +89,41 @@ at::Tensor Rounding::scale() const {
   return (tensors_.scale() * gain().detach()).clamp_min_(kScaleFloor).reshape(before.sizes());
 }
 
-at::Tensor Rounding::soft() const { return stretched(soft_->quantize(*weight_, tensors_, {}), gain()); }
-
-// The gain has the shape of the scales.
-at::Tensor Rounding::stretched(const at::Tensor& weight, const at::Tensor& gain) const {
-  if (!gain.defined()) return weight;
+// Of a scheme's shape of scales, to one that multiplies the weight.
+at::Tensor Rounding::per_element(const at::Tensor& scales) const {
   const QScheme scheme = soft_->scheme();
-  if (scheme.granularity() == Granularity::kTensor) return weight * gain;
-  const int axis = scheme.axis_of(static_cast<int>(weight.dim()));
-  if (scheme.granularity() == Granularity::kGroup) return weight * gain.repeat_interleave(scheme.group(), axis);
-  std::vector<std::int64_t> shape(static_cast<std::size_t>(weight.dim()), 1);
+  if (scheme.granularity() == Granularity::kTensor) return scales;
+  const int axis = scheme.axis_of(static_cast<int>(weight_->dim()));
+  if (scheme.granularity() == Granularity::kGroup) return scales.repeat_interleave(scheme.group(), axis);
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(weight_->dim()), 1);
   shape[static_cast<std::size_t>(axis)] = -1;
-  return weight * gain.reshape(shape);
+  return scales.reshape(shape);
 }
+
+at::Tensor Rounding::stretched(const at::Tensor& weight, const at::Tensor& gain) const {
+  return gain.defined() ? weight * per_element(gain) : weight;
+}
+
+at::Tensor Rounding::soft_codes() const {
+  if (!straight_through_) return soft_->quantize(*weight_, tensors_, {});
+  FakeQuantTensors grid;
+  grid.all = {tensors_.scale(), tensors_.zero_point()};
+  return straight_->quantize(*weight_ + alpha() * per_element(tensors_.scale()), grid, {});
+}
+
+at::Tensor Rounding::hard_codes() const {
+  const c10::AutoGradMode no_grad(false);
+  return straight_through_ ? soft_codes() : rounded(*hard_);
+}
+
+at::Tensor Rounding::soft() const { return stretched(soft_codes(), gain()); }
 
 at::Tensor Rounding::rounded(const FakeQuant& how) const {
   const c10::AutoGradMode no_grad(false);
   return how.quantize(*weight_, tensors_, {});
 }
 
-at::Tensor Rounding::hard() const {
-  return stretched(rounded(*hard_), gain().defined() ? gain().detach() : at::Tensor());
-}
+at::Tensor Rounding::hard() const { return stretched(hard_codes(), gain().defined() ? gain().detach() : at::Tensor()); }
 
 void Rounding::move_alpha(const at::Tensor& to) {
   const c10::AutoGradMode no_grad(false);
@@ -102,6 +131,7 @@ void Rounding::move_alpha(const at::Tensor& to) {
 }
 
 double Rounding::undecided() const {
+  if (straight_through_) return 1;  // never decided
   const c10::AutoGradMode no_grad(false);
   const at::Tensor h = open_h(alpha().detach().sigmoid());
   return (h > kDecided).logical_and_(h < 1 - kDecided).to(at::kFloat).mean().item<double>();
@@ -109,7 +139,7 @@ double Rounding::undecided() const {
 
 double Rounding::moved() const {
   const at::Tensor step = tensors_.scale().min();  // two codes of one channel are at least this far apart
-  return ((rounded(*hard_) - rounded(*nearest_)).abs() > step * 0.5).to(at::kFloat).mean().item<double>();
+  return ((hard_codes() - rounded(*nearest_)).abs() > step * 0.5).to(at::kFloat).mean().item<double>();
 }
 
 }  // namespace quench

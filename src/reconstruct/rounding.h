@@ -11,13 +11,21 @@ namespace quench {
 // Of weight * sum(1 - |2 h(alpha) - 1|^beta) with respect to alpha; weight and beta are 0-d.
 at::Tensor penalty_gradient(const at::Tensor& alpha, const at::Tensor& weight, const at::Tensor& beta);
 
+struct RoundingKind {
+  // In place of going down or up: alpha is added to the weight, in steps of its grid, which is rounded to the nearest
+  // code in every step, the gradient passed through; it reaches any code (blocks trained like that: Chen et al.,
+  // "EfficientQAT", 2024, section 3.2).
+  bool straight_through = false;
+  // The scale learns, too, while the codes that are rounded from stay (Genie-M, Jeon et al. 2023, section 4.2).
+  bool learn_scale = false;
+};
+
 class Rounding {
  public:
-  // `quantizer` must have scales; alpha begins where soft rounding gives the weight itself. With `learn_scale` its
-  // scale learns, too, while the codes that are rounded from stay (Genie-M, Jeon et al. 2023, section 4.2).
-  Rounding(const Node& quantizer, const std::string& device, bool learn_scale = false);
+  // `quantizer` must have scales; alpha begins where soft rounding gives the weight itself.
+  Rounding(const Node& quantizer, const std::string& device, const RoundingKind& kind = {});
   // One that has learned already goes on: `before` is the quantizer as it was at first, with its weight.
-  Rounding(const Node& quantizer, const Node& before, const std::string& device, bool learn_scale);
+  Rounding(const Node& quantizer, const Node& before, const std::string& device, const RoundingKind& kind);
 
   const Node& quantizer() const { return *quantizer_; }
   const at::Tensor& alpha() const { return tensors_.own(0); }  // requires a gradient
@@ -31,13 +39,17 @@ class Rounding {
 
  private:
   void begin_at(const at::Tensor& weight);
+  at::Tensor soft_codes() const;  // on the grid before it was stretched
+  at::Tensor hard_codes() const;
   at::Tensor rounded(const FakeQuant& how) const;
+  at::Tensor per_element(const at::Tensor& scales) const;  // shaped so that it can be multiplied with the weight
   at::Tensor stretched(const at::Tensor& weight, const at::Tensor& gain) const;
 
   const Node* quantizer_;
+  bool straight_through_;
   std::shared_ptr<const at::Tensor> weight_, gain_;
   FakeQuantTensors tensors_;  // scale, zero point, alpha
-  std::unique_ptr<FakeQuant> soft_, hard_, nearest_;
+  std::unique_ptr<FakeQuant> soft_, hard_, nearest_, straight_;
 };
 
 }  // namespace quench

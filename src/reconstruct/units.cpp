@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ops/integer_form.h"
 #include "quench/error.h"
 #include "quench/reconstruct.h"
 #include "quench/registry.h"
@@ -260,6 +261,7 @@ std::vector<Stretch> by_ends(const Flow& flow, const Cutter& cutter, const std::
 }  // namespace
 
 std::vector<Unit> find_units(const Graph& graph, const UnitOptions& options) {
+  check_not_converted(graph, "no unit of it can learn");
   const Flow flow(graph);
   const Cutter cutter(flow);
   std::vector<Stretch> stretches;

@@ -1,5 +1,7 @@
 #include "report/compare_text.h"
 
+#include <iomanip>
+
 #include "core/decimals.h"
 #include "quench/error.h"
 #include "report/table.h"
@@ -33,6 +35,22 @@ Json json_of(const ModelComparison& found, std::optional<double> bound) {
   return object;
 }
 
+namespace {
+
+// As many decimals as usual, or, of what is not 0 but would look like it, its first digits.
+std::string visible(double number, int digits) {
+  const std::string text = decimals(number, digits);
+  return number != 0 && text == decimals(0, digits) ? concat(std::setprecision(2), number) : text;
+}
+
+// Beyond a bound it must not look as if it were within.
+std::string largest_text(double largest, std::optional<double> bound) {
+  const std::string text = visible(largest, 2);
+  return bound && largest > *bound && std::stod(text) <= *bound ? concat(std::setprecision(17), largest) : text;
+}
+
+}  // namespace
+
 std::string compare_text(const ModelComparison& found, std::optional<double> bound) {
   const std::vector<Column> columns = {{"tensor", 40},           {"step", 12, true},  {"elements", 14, true},
                                        {"other code", 14, true}, {"share", 10, true}, {"largest", 10, true},
@@ -40,13 +58,12 @@ std::string compare_text(const ModelComparison& found, std::optional<double> bou
   std::vector<std::vector<std::string>> rows;
   for (const ValueDifference& value : found.values)
     rows.push_back({value.name, concat(value.step), grouped(value.elements), grouped(value.different),
-                    concat(decimals(100 * value.share(), 3), " %"), decimals(value.largest, 2),
-                    decimals(value.mean, 4)});
+                    concat(visible(100 * value.share(), 3), " %"), visible(value.largest, 2), visible(value.mean, 4)});
   std::string text = table_text(columns, rows) + concat("on ", found.items, " items; differences in steps\n");
   for (const std::string& name : found.only_a) text += concat("output '", name, "' is in the first model alone\n");
   for (const std::string& name : found.only_b) text += concat("output '", name, "' is in the second model alone\n");
   if (found.predictions > 0) text += concat("top-1       equal on ", found.equal_top1, " of ", found.predictions, "\n");
-  text += concat("largest     ", decimals(found.largest(), 2), " steps");
+  text += concat("largest     ", largest_text(found.largest(), bound), " steps");
   if (bound) text += concat(found.largest() <= *bound ? ", within " : ", beyond ", "the bound of ", *bound);
   return text + "\n";
 }

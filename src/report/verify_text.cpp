@@ -27,12 +27,15 @@ std::string differences(const CodeDifferences& found) {
   return concat(grouped(found.different), " of ", grouped(found.codes), ", at most by ", found.largest);
 }
 
-std::string output_line(const OutputResult& output, bool layers) {
+// `from`: " from ...", what it is compared with; "": the simulation.
+std::string output_line(const OutputResult& output, bool layers, const char* from = "") {
   const auto steps = [&](double difference) { return concat(" (", decimals(output.steps(difference), 4), " steps)"); };
-  std::string line = concat("'", output.name, "' differs by at most ", output.largest, steps(output.largest),
+  std::string line = concat("'", output.name, "' differs", from, " by at most ", output.largest, steps(output.largest),
                             ", on average by ", output.mean, steps(output.mean));
   if (output.probabilities) line += "; by its logarithm, since it comes from a Softmax";
-  if (output.discrete) line += "; integers";
+  if (output.discrete) line += concat("; integers, ", output.changed, " of ", output.predictions, " differ");
+  if (!output.discrete && output.changed > 0)
+    line += concat("; another top-1 in ", output.changed, " of ", output.predictions);
   if (!output.quantized && !output.discrete) line += "; not quantized: a step is 1/255 of its range";
   if (layers)
     line += concat("\n              from the integer network's at most by ", output.largest_whole,
@@ -193,6 +196,8 @@ std::string verify_text(const VerifyResult& result, bool details) {
       << (result.model.empty() ? "no calibrated model found beside it: not compared (VerifyOptions::model)"
                                : result.model)
       << "\n";
+  for (const OutputResult& output : result.model_outputs)
+    if (output.largest > 0) out << "              " << output_line(output, false, " from that model's") << "\n";
   const char* head = "outputs       ";
   for (const OutputResult& output : result.outputs) {
     out << head << output_line(output, result.layers) << "\n";

@@ -76,6 +76,50 @@ TEST(ConvertCommand, SaysWhatToDoWithOtherModels) {
                  "already quantized");
 }
 
+// Converted, the demo network, made once.
+const std::string& converted_demo() {
+  static const TemporaryFolder folder;
+  static const std::string path = [] {
+    EXPECT_EQ(quench_run({"convert", calibrated_demo(), "-o", folder.path("int8.quench.onnx")}).code, 0);
+    return folder.path("int8.quench.onnx");
+  }();
+  return path;
+}
+
+TEST(InspectCommand, CountsTheWorkOfIntegers) {
+  const nlohmann::json plain = quench_run({"inspect", demo_model(), "--json"}).json();
+  const nlohmann::json int8 = quench_run({"inspect", converted_demo(), "--json"}).json();
+  EXPECT_EQ(int8.at("macs"), plain.at("macs"));
+  EXPECT_EQ(int8.at("macs_unknown"), 0);
+  for (const nlohmann::json& node : int8.at("nodes")) {
+    if (node.at("name") == "fc") EXPECT_EQ(node.at("parameters"), 1290) << "codes and bias, not scales";
+    if (node.at("op") == "quench.Quantize") EXPECT_EQ(node.at("parameters"), 0);
+  }
+}
+
+// Each took the model, or gave a reason that was not true of it.
+TEST(ConvertCommand, OtherCommandsSayWhatAConvertedModelIsNot) {
+  const std::string& file = converted_demo();
+  const std::string unlabelled = "idx:" + demo_file("images.gz") + "?norm=mnist&limit=8";
+  expect_refused(quench_run({"plan", file, "--platform", "onnxruntime"}), "nothing to plan; take the calibrated model");
+  expect_refused(quench_run({"inspect", file, "--units"}), "the model is converted");
+  expect_refused(quench_run({"profile", file, "--data", demo_data(0, 4)}), "take the calibrated model");
+  expect_refused(quench_run({"eval", file, "--data", unlabelled}), "the model is converted");
+  const Outcome against = quench_run({"eval", file, "--data", unlabelled, "--against", demo_model()});
+  EXPECT_EQ(against.code, 0) << against.err;
+}
+
+TEST(ConvertCommand, MultiplierBitsNeedTheRuleThatHasThem) {
+  const std::vector<std::string> command = {"convert", calibrated_demo(), "--print", "--multiplier-bits", "15"};
+  expect_refused(quench_run(command),
+                 "--multiplier-bits is for the rule half_up, and the platform's rule here is mlas");
+  std::vector<std::string> affine = command, half_up = command;
+  affine.insert(affine.end(), {"--requantize", "affine"});
+  half_up.insert(half_up.end(), {"--requantize", "half_up"});
+  expect_refused(quench_run(affine), "give --requantize half_up");
+  EXPECT_EQ(quench_run(half_up).code, 0);
+}
+
 TEST(EvalCommand, EnginesAreThreeFormsOfOneModel) {
   const auto correct = [](const std::string& engine) {
     return quench_run({"eval", calibrated_demo(), "--data", demo_data(200, 100), "--engine", engine, "--json"})

@@ -61,6 +61,23 @@ TEST(Distributed, ThreeEvaluateAsOneDoes) {
   EXPECT_EQ(read_text(folder.path("together.json")), read_text(folder.path("alone.json")));
 }
 
+// With the variables of mpirun and of srun in place of torchrun's: nobody says where they meet.
+TEST(Distributed, TwoOfEachLauncherFindEachOther) {
+  const std::string job = std::to_string(::getpid());
+  const std::vector<std::string> launchers = {
+      "OMPI_COMM_WORLD_RANK=$RANK OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_SIZE=2 PMIX_NAMESPACE=" + job,
+      "SLURM_PROCID=$RANK SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NODELIST=127.0.0.1 SLURM_STEP_ID=0 SLURM_JOB_ID=" + job};
+  for (const std::string& variables : launchers) {
+    const std::string without = "env -u RANK -u WORLD_SIZE -u LOCAL_RANK -u MASTER_ADDR -u MASTER_PORT ";
+    StartedTogether two(2,
+                        {"/bin/sh", "-c", "exec " + without + variables + " \"$@\"", "sh", program_path(), "eval",
+                         demo_model(), "--data", demo_data(0, 40), "--threads", "1", "--json"},
+                        true);
+    expect_silent_success(two, 2);
+    EXPECT_EQ(nlohmann::json::parse(two.output(0)).at("items"), 40) << variables;
+  }
+}
+
 TEST(Distributed, AnErrorOfOneStopsTheOthers) {
   StartedTogether two(2, command({"eval", "no_such_model.onnx", "--data", demo_data(0, 8)}), true);
   EXPECT_TRUE(two.end_within(30));

@@ -1,6 +1,9 @@
 // What quench quantize says about data that is broken, or hardly meant.
 #include <ATen/ATen.h>
 
+#include <cmath>
+#include <limits>
+
 #include "cli/demo.h"
 #include "cli/program.h"
 #include "quench/import.h"
@@ -35,6 +38,23 @@ TEST(QuantizeData, OfZerosIsWarnedOf) {
   ASSERT_EQ(early.code, 0) << early.err;
   EXPECT_LT(early.err.find("WARNING: " + warning), early.err.find("fuse: ")) << early.err;
   EXPECT_EQ(early.err.find("WARNING: " + warning), early.err.rfind("WARNING: " + warning)) << early.err;
+}
+
+// The error named the quantizer, but not which of thousands of items it was.
+TEST(QuantizeData, ThatIsNotFiniteIsNamed) {
+  const TemporaryFolder folder;
+  const std::string input = import_model(demo_model()).inputs()[0]->name();
+  const at::Tensor items = at::rand({40, 1, 28, 28});
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    at::Tensor broken = items.clone();
+    broken[35][0][3][4] = bad;
+    write_npz(folder.path("x.npz"), {{input, RtValue(broken)}});
+    for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--equalize"}}) {
+      const Outcome outcome = quantized_on(folder, "npz:" + folder.path("x.npz"), more);
+      expect_refused(outcome, std::isnan(bad) ? "item '35' has NaN in its input '" + input + "'"
+                                              : "item '35' has an infinity in its input '" + input + "'");
+    }
+  }
 }
 
 // A label that the model does not have is found in the list of labels, before anything is calibrated.

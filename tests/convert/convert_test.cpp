@@ -163,5 +163,25 @@ TEST(Convert, PrintsAsTorchDoes) {
   EXPECT_NE(text.find("DeQuantize()\n(pool): GlobalMaxPool()\n"), std::string::npos) << text;
 }
 
+TEST(Convert, TakesABatchOfNoneAsTheFloatModelDoes) {
+  const Between between;
+  const at::Tensor x = whole({8, 3, 8, 8}, 5, 9);
+  const QuantizedModel model = between(
+      [](Graph& graph, Value& in) -> Value& { return graph.add("GlobalAveragePool", "pool", {&in}).output(); }, x);
+  const QuantizedModel int8 = convert(model);
+  ASSERT_NE(ops_of(int8.graph).find("quench.QGlobalAveragePool"), std::string::npos) << ops_of(int8.graph);
+  const at::Tensor none = x.slice(0, 0, 0);
+  const at::Tensor wanted = run_graph(model.graph, none);
+  EXPECT_EQ(run_graph(int8.graph, none).sizes(), wanted.sizes());
+  EXPECT_EQ(Engine(int8.graph).run({RtValue(none)}).at(0).tensor().sizes(), wanted.sizes());
+}
+
+TEST(Convert, MultiplierBitsAreOfHalfUpAlone) {
+  const QuantizedModel model = calibrated_small("onnxruntime");
+  EXPECT_ERROR(convert(model, {.multiplier_bits = 31}), "multiplier_bits is for the rule half_up", "mlas");
+  const QuantizedModel narrow = convert(model, {.requantize = "half_up", .multiplier_bits = 9});
+  EXPECT_EQ(integer_form(*narrow.graph.find_node("conv1")).arithmetic.multiplier_bits, 9);
+}
+
 }  // namespace
 }  // namespace quench

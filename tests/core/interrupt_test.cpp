@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <stdexcept>
 
 #include "core/atomic_file.h"
 
@@ -57,12 +58,25 @@ void interrupt_unheard() {
   std::_Exit(3);
 }
 
+// Another process was interrupted too, and all end because of that one.
+void interrupt_on_the_way_out() {
+  end_cleanly_on_interrupt();
+  try {
+    const PostponedInterrupt postponed;
+    std::raise(SIGINT);
+    throw std::runtime_error("training was interrupted");
+  } catch (const std::exception&) {
+    std::_Exit(noted_interrupt() == SIGINT ? 7 : 2);
+  }
+}
+
 TEST(Interrupt, IsNotedFirstWherePostponed) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(interrupt_postponed(1), testing::ExitedWithCode(7), "once more ends at once");
   EXPECT_EXIT(interrupt_postponed(2), testing::ExitedWithCode(130), "quench: interrupted");
   EXPECT_EXIT(interrupt_as_launched(0), testing::ExitedWithCode(7), "once more ends at once");
   EXPECT_EXIT(interrupt_as_launched(SIGINT), testing::ExitedWithCode(130), "quench: interrupted");
+  EXPECT_EXIT(interrupt_on_the_way_out(), testing::ExitedWithCode(7), "once more ends at once");
   EXPECT_EXIT(interrupt_unheard(), testing::ExitedWithCode(130), "quench: interrupted");
 }
 

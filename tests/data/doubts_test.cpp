@@ -19,6 +19,7 @@ TEST(Doubts, AboutDataOfOneNumber) {
   ASSERT_EQ(doubts.size(), 1U);
   EXPECT_EQ(doubts[0],
             "every number in the first 2 items of the data is 0: scales that are found on such data are useless");
+  EXPECT_EQ(of_values({-zeros, zeros}), doubts) << "there is no -0";
   EXPECT_EQ(of_values({at::full({4}, 2.5F)}).at(0).find("every number in the first 1 item of the data is 2.5"), 0U);
   EXPECT_TRUE(of_values({zeros, at::ones({3, 4, 4})}).empty()) << "two numbers";
   EXPECT_TRUE(of_values({at::rand({3, 4, 4})}).empty());

@@ -36,7 +36,7 @@ TEST(Place, OfEveryLauncher) {
       {{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "1"}},
       {{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}},
       {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"MPI_LOCALRANKID", "1"}},
-      {{"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "4"}, {"SLURM_LOCALID", "1"}}};
+      {{"SLURM_PROCID", "3"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_LOCALID", "1"}}};
   for (const Variables& variables : launchers) {
     const ProcessPlace place = place_with(with(variables, kMeeting));
     EXPECT_EQ(place.rank, 3);
@@ -54,7 +54,7 @@ TEST(Place, WithoutALocalRankAllAreOnOneMachine) {
 
 // torchrun inside a Slurm job, mpirun inside another: the innermost says who we are.
 TEST(Place, TheInnermostLauncherCounts) {
-  const Variables slurm = {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}};
+  const Variables slurm = {{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}};
   EXPECT_EQ(place_with(with(with({{"RANK", "5"}, {"WORLD_SIZE", "8"}}, slurm), kMeeting)).rank, 5);
   EXPECT_EQ(
       place_with(with(with({{"OMPI_COMM_WORLD_RANK", "6"}, {"OMPI_COMM_WORLD_SIZE", "8"}}, slurm), kMeeting)).rank, 6);
@@ -70,17 +70,54 @@ TEST(Place, ATorchrunThatListensIsNotAskedToMakeRoom) {
   EXPECT_EQ(place.attempt, "3");
 }
 
-// In the shell of salloc; and a job of one task.
+// In the shell of salloc, in the script of sbatch without srun (Slurm 22.05 sets all of these); and a step of one task.
 TEST(Place, OneTaskOfSlurmNeedsNoMeetingPoint) {
   EXPECT_EQ(place_with({{"SLURM_NTASKS", "4"}}).size, 1);
-  EXPECT_EQ(place_with({{"SLURM_NTASKS", "1"}, {"SLURM_PROCID", "0"}}).size, 1);
+  EXPECT_EQ(place_with({{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"}}).size, 1);
+  EXPECT_EQ(place_with({{"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_PROCID", "0"}}).size, 1);
+}
+
+// As srun of Slurm 22.05 sets them, with and without --mpi=pmi2.
+TEST(Place, SrunSaysWhereTheProcessesMeet) {
+  const Variables slurm = {{"SLURM_PROCID", "3"},  {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_NTASKS", "4"},
+                           {"SLURM_LOCALID", "1"}, {"SLURM_JOB_ID", "17"},        {"SLURM_STEP_ID", "0"}};
+  const auto meeting_of = [&](const std::string& machines, const Variables& more = {}) {
+    return place_with(with(with(slurm, {{"SLURM_STEP_NODELIST", machines}}), more));
+  };
+  const ProcessPlace place = meeting_of("node[03-05,9],other");
+  EXPECT_EQ(place.address, "node03");
+  EXPECT_GE(place.port, 20000);
+  EXPECT_LT(place.port, 32000);
+  EXPECT_EQ(meeting_of("vm").address, "vm");
+  EXPECT_EQ(meeting_of("b1,a[1-2]").address, "b1");
+  EXPECT_EQ(meeting_of("r[7]n[2-3]").address, "r7n2");
+  EXPECT_EQ(meeting_of("vm").port, place.port) << "the job and its step decide";
+  Variables next = slurm;
+  next["SLURM_STEP_ID"] = "1";
+  EXPECT_NE(place_with(with(next, {{"SLURM_STEP_NODELIST", "vm"}})).port, place.port);
+  EXPECT_EQ(meeting_of("vm", kMeeting).address, "node1") << "what the user sets counts";
+  EXPECT_EQ(meeting_of("vm", kMeeting).port, 29500);
+  const ProcessPlace by_pmi = meeting_of("vm", {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}});
+  EXPECT_EQ(by_pmi.address, "vm");
+  EXPECT_EQ(by_pmi.local_rank, 1);
+  // mpiexec that has started its own helpers by srun, one on each machine.
+  EXPECT_ERROR(meeting_of("vm", {{"PMI_RANK", "3"}, {"PMI_SIZE", "8"}}), "MASTER_ADDR is not set");
+}
+
+// As Open MPI 4.1 sets them.
+TEST(Place, MpirunOnOneMachineSaysWhereTheProcessesMeet) {
+  const Variables one = {{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"PMIX_NAMESPACE", "503185409"}};
+  EXPECT_ERROR(place_with(with(one, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "1"}})), "MASTER_ADDR is not set");
+  const ProcessPlace place = place_with(with(one, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}}));
+  EXPECT_EQ(place.address, "127.0.0.1");
+  EXPECT_GE(place.port, 20000);
+  EXPECT_LT(place.port, 32000);
 }
 
 TEST(Place, HalfOfTheVariablesIsAnError) {
   EXPECT_ERROR(place_with({{"RANK", "1"}}), "RANK is set, but WORLD_SIZE is not", "torchrun sets both");
   EXPECT_ERROR(place_with({{"WORLD_SIZE", "2"}}), "WORLD_SIZE is set, but RANK is not");
   EXPECT_ERROR(place_with({{"OMPI_COMM_WORLD_SIZE", "2"}}), "OMPI_COMM_WORLD_RANK is not");
-  EXPECT_ERROR(place_with({{"SLURM_PROCID", "0"}}), "SLURM_NTASKS is not");
   const Variables two = {{"RANK", "1"}, {"WORLD_SIZE", "2"}};
   EXPECT_ERROR(place_with(two), "there are 2 processes, but MASTER_ADDR is not set", "unset RANK and WORLD_SIZE");
   EXPECT_ERROR(place_with(with(two, {{"MASTER_ADDR", "node1"}})), "MASTER_PORT is not set");

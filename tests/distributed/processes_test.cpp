@@ -105,9 +105,9 @@ TEST(Processes, MeetWhereTheLauncherListens) {
   options.port = static_cast<std::uint16_t>(two.port());
   options.isServer = true;
   const auto launcher = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
-  launcher->set("quench0/alive/1", std::vector<std::uint8_t>{'7'});  // of an earlier attempt
+  launcher->set("quench/2/0/alive/1", std::vector<std::uint8_t>{'7'});  // of an earlier attempt
   expect_played(two, 2);
-  EXPECT_TRUE(launcher->check({"quench1/alive/1"}));
+  EXPECT_TRUE(launcher->check({"quench/2/1/alive/1"}));
 }
 
 TEST(Processes, OnesThatDoNotComeAreNamed) {
@@ -120,6 +120,26 @@ TEST(Processes, OnesThatDoNotComeAreNamed) {
   EXPECT_ERROR(Processes(place, options), "of 3 processes", "did not arrive within 1 s: 1, 2");
   place.rank = 1;
   EXPECT_ERROR(Processes(place, options), "no answer from 127.0.0.1", "MASTER_PORT", "process 0 should listen there");
+}
+
+// The first process of another job listens there.
+TEST(Processes, TwoJobsDoNotMixAtOnePort) {
+  c10d::TCPStoreOptions options;
+  options.isServer = true;
+  const auto store = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
+  ProcessPlace place;
+  place.rank = 1;
+  place.size = 2;
+  place.address = "127.0.0.1";
+  place.port = store->getPort();
+  store->add("quench/2//taken/1", 1);
+  EXPECT_ERROR(Processes{place}, "there is another process 1 of 2 at 127.0.0.1",
+               "does another job use this MASTER_PORT");
+  place.rank = 2;
+  place.size = 3;
+  ProcessOptions impatient;
+  impatient.join_seconds = 1;
+  EXPECT_ERROR(Processes(place, impatient), "of 3 processes, these did not arrive within 1 s: 0, 1");
 }
 
 TEST(Processes, APortThatIsTakenIsSaid) {

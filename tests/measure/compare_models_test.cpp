@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "convert/converted.h"
 #include "quench/deploy.h"
@@ -88,6 +90,23 @@ TEST(CompareModels, RefusesOtherNetworks) {
   Graph renamed = small_graph();
   for (const auto& node : renamed.nodes()) renamed.rename(node->output(), node->output().name() + "_other");
   EXPECT_ERROR(compare_models(small_graph(), renamed, data), "no value in common");
+}
+
+// A model that gives NaN was as good as equal.
+TEST(CompareModels, WhatIsNoNumberIsInfinitelyFar) {
+  const auto scaled = [](float by) {
+    Graph graph;
+    Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {Dim::symbol("N"), 4}));
+    Node& y = graph.add("Mul", "y", {&x, &graph.add_constant("by", at::full({1}, by))});
+    graph.add_output(graph.add("Relu", "z", {&y.output()}).output());
+    run_passes(graph, {"infer_shapes"});
+    return graph;
+  };
+  const TensorData data(whole({5, 4}, 1, 9));
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(std::isinf(compare_models(scaled(1), scaled(nan), data).largest()));
+  EXPECT_TRUE(std::isinf(compare_models(scaled(nan), scaled(1), data).largest()));
+  EXPECT_EQ(compare_models(scaled(nan), scaled(nan), data).largest(), 0.0);
 }
 
 }  // namespace

@@ -90,5 +90,23 @@ TEST(BindDims, NamesADimensionThatIsNotThere) {
   }
 }
 
+// It was as if recurrent layers and attention did nothing.
+TEST(Summarize, WorkIsCountedOrNotKnown) {
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {7, Dim::symbol("N"), 5}));
+  Value& w = graph.add_constant("w", at::ones({2, 4 * 3, 5}));
+  Value& r = graph.add_constant("r", at::ones({2, 4 * 3, 3}));
+  Node& layer = graph.add("LSTM", "lstm", {&x, &w, &r});
+  layer.attrs["hidden_size"] = std::int64_t{3};
+  layer.attrs["direction"] = std::string("bidirectional");
+  Node& sum = graph.add("Einsum", "sum", {&layer.output(), &layer.output()});
+  sum.attrs["equation"] = std::string("sdbh,sdbh->b");
+  graph.add_output(sum.output());
+  infer_shapes(graph);
+  const ModelSummary summary = summarize(graph, {{"N", 2}});
+  EXPECT_EQ(summary.macs, 7 * 2 * 2 * 12 * (5 + 3));
+  EXPECT_EQ(summary.macs_unknown, 1);
+}
+
 }  // namespace
 }  // namespace quench

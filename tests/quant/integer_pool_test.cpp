@@ -122,5 +122,13 @@ TEST(IntegerPool, SaysWhatIsWrong) {
                "window lies in the padding");
 }
 
+// A batch of none has averages of none, as in float; of no pixels there is no average.
+TEST(IntegerGlobalAveragePool, TakesABatchOfNone) {
+  const Output y{type_of("uint8 affine tensor", 0.1F, 5), {Requantize::kMlas}, {}};
+  const at::Tensor none = integer_global_average_pool({random_x({0, 3, 4, 4}), kX}, y);
+  EXPECT_EQ(none.sizes(), at::IntArrayRef({0, 3, 1, 1}));
+  EXPECT_ERROR(integer_global_average_pool({random_x({2, 3, 0, 4}), kX}, y), "nothing to average");
+}
+
 }  // namespace
 }  // namespace quench

@@ -108,14 +108,18 @@ TEST(Joint, ResumesAfterAJointStageThatWasNotKept) {
 TEST(Joint, BeginsAtWhatWasLearned) {
   const auto data = random_images(32);
   const QuantizedModel before = calibrated_net(*data);
-  QuantizedModel after(before.graph.clone(), before.plan, before.stage);
-  reconstruct(after, *data, joint(0));
-  for (const Node* node : quantizers_of(after.graph)) {
-    if (fake_quant_spec(*node).role != Role::kWeight) continue;
-    const Rounding rounding(*node, *before.graph.find_node(node->name()), "cpu", true);
-    EXPECT_TRUE(at::allclose(rounding.hard(), node->input(0)->tensor(), 1e-5, 1e-6)) << node->name();
-    EXPECT_TRUE(at::allclose(rounding.scale(), node->input(1)->tensor(), 1e-6, 0)) << node->name();
-    EXPECT_EQ(rounding.undecided(), 1) << node->name();
+  for (const bool straight_through : {false, true}) {
+    QuantizedModel after(before.graph.clone(), before.plan, before.stage);
+    ReconstructOptions options = joint(0);
+    if (straight_through) options.options.set("round_mode", std::string("straight_through"));
+    reconstruct(after, *data, options);
+    for (const Node* node : quantizers_of(after.graph)) {
+      if (fake_quant_spec(*node).role != Role::kWeight) continue;
+      const Rounding rounding(*node, *before.graph.find_node(node->name()), "cpu", {straight_through, true});
+      EXPECT_TRUE(at::allclose(rounding.hard(), node->input(0)->tensor(), 1e-5, 1e-6)) << node->name();
+      EXPECT_TRUE(at::allclose(rounding.scale(), node->input(1)->tensor(), 1e-6, 0)) << node->name();
+      EXPECT_EQ(rounding.undecided(), 1) << node->name();
+    }
   }
 }
 

@@ -88,7 +88,7 @@ TEST(Reconstruct, LearnsFromCachesOfHalfTheSize) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod, testing::Values("adaround", "brecq", "qdrop"));
+INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod, testing::Values("adaround", "brecq", "qdrop", "blockwise"));
 
 TEST(Reconstruct, ScalesOfActivationsLearnInBrecqAndStayInAdaRound) {
   const auto data = random_images(32);

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "quench/error.h"
 #include "quench/op.h"
+#include "reconstruct/learn_rounding.h"
 #include "reconstruct/nets.h"
 
 namespace quench {
@@ -69,9 +71,12 @@ TEST_P(EveryLayout, LearnsTheRoundingAndTheScalesOfItsWeights) {
   if (granularity == Granularity::kGroup) config.weight.group = 2;
   QuantizedModel model = prepare_by_platform(two_convolutions(axes, groups), "academic", config);
   calibrate(model, *data);
-  for (const double rate : {0.0, 3e-3}) {
+  for (const auto& [rate, mode] : {std::pair(0.0, "learned_hard_sigmoid"), std::pair(3e-3, "learned_hard_sigmoid"),
+                                   std::pair(0.0, "straight_through"), std::pair(3e-3, "straight_through")}) {
     QuantizedModel learned = model;
-    const ReconstructionRecord record = reconstruct(learned, *data, quick(rate));
+    ReconstructOptions options = quick(rate);
+    options.options.set("round_mode", std::string(mode));
+    const ReconstructionRecord record = reconstruct(learned, *data, options);
     ASSERT_EQ(record.units.size(), 1U);
     EXPECT_LT(record.units[0].error_after, 0.9 * record.units[0].error_before);
     EXPECT_GT(record.units[0].moved, 0.01);
@@ -80,7 +85,7 @@ TEST_P(EveryLayout, LearnsTheRoundingAndTheScalesOfItsWeights) {
     const Node& quantizer = *quantizer_in_front(*learned.graph.find_node("b"), 1);
     const at::Tensor before = model.graph.value(quantizer.input(1)->name()).tensor();
     EXPECT_EQ(quantizer.input(1)->tensor().sizes(), before.sizes());
-    EXPECT_EQ(quantizer.input(1)->tensor().equal(before), rate == 0) << rate;
+    EXPECT_EQ(quantizer.input(1)->tensor().equal(before), rate == 0) << rate << ' ' << mode;
   }
 }
 
@@ -88,6 +93,32 @@ INSTANTIATE_TEST_SUITE_P(Layouts, EveryLayout,
                          testing::Values(Layout{1, 1, Granularity::kChannel}, Layout{2, 1, Granularity::kTensor},
                                          Layout{2, 4, Granularity::kChannel}, Layout{2, 2, Granularity::kChannel},
                                          Layout{2, 1, Granularity::kGroup}, Layout{3, 1, Granularity::kChannel}));
+
+// Down or up is all that a sigmoid can choose; what is added to a weight takes it further.
+TEST(Rounding, StraightThroughReachesAnyCode) {
+  const auto data = images(2);
+  QuantizedModel model = prepare_by_platform(two_convolutions(2, 1), "academic", few_bits(4));
+  calibrate(model, *data);
+  const Node& quantizer = *quantizer_in_front(*model.graph.find_node("b"), 1);
+  for (const bool straight_through : {false, true}) {
+    const Rounding rounding(quantizer, "cpu", {straight_through, false});
+    const at::Tensor nearest =
+        fake_quant_of(quantizer)->quantize(quantizer.input(0)->tensor(), fake_quant_tensors(quantizer), {});
+    if (straight_through) EXPECT_TRUE(rounding.hard().equal(nearest));
+    rounding.alpha().detach().fill_(-3);
+    const at::Tensor codes_away = ((nearest - rounding.hard()) / rounding.scale().reshape({-1, 1, 1, 1})).round();
+    EXPECT_EQ(codes_away.max().item<int>(), straight_through ? 3 : 1);
+    EXPECT_TRUE(rounding.soft().requires_grad());
+    EXPECT_TRUE(rounding.soft().equal(rounding.hard()));  // a sigmoid is decided there
+  }
+}
+
+TEST(Rounding, NothingEndsEarlyThatIsNeverDecided) {
+  EXPECT_THROW(
+      check_rounding_options(Options{{"early_stop", 1.0}, {"round_mode", std::string("straight_through")}}.checked(
+          rounding_options(1, 10), "test")),
+      Error);
+}
 
 TEST(Rounding, ThePenaltysGradientIsThatOfItsFormula) {
   const at::Tensor alpha = at::linspace(-4, 4, 41).requires_grad_();

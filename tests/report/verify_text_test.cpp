@@ -58,6 +58,27 @@ TEST(VerifyText, AFailureIsShownInFull) {
   EXPECT_EQ(lines[5], "FAILED        'logits': found by codes");
 }
 
+// Two outputs: "equal top-1" is of the first, and hid the second.
+TEST(VerifyText, WhatDiffersIsShownOfEveryOutput) {
+  VerifyResult result = judged(true);
+  result.model = "net.quench.onnx";
+  result.predictions = result.equal = 40;
+  OutputResult first, second, of_model;
+  first.name = "logits";
+  second.name = "boxes";
+  second.largest = of_model.largest = 0.5;
+  second.step = of_model.step = 0.25;
+  first.predictions = second.predictions = 40;
+  second.changed = 3;
+  of_model.name = "logits";
+  result.outputs = {first, second};
+  result.model_outputs = {of_model};
+  const std::string text = verify_text(result);
+  EXPECT_NE(text.find("'boxes' differs by at most 0.5 (2.0000 steps)"), std::string::npos) << text;
+  EXPECT_NE(text.find("another top-1 in 3 of 40"), std::string::npos) << text;
+  EXPECT_NE(text.find("'logits' differs from that model's by at most 0.5 (2.0000 steps)"), std::string::npos) << text;
+}
+
 // Programs get every criterion, whatever is printed.
 TEST(VerifyText, JsonHoldsAllCriteria) { EXPECT_EQ(json_of(judged(true))["criteria"].size(), 10u); }
 

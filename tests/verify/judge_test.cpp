@@ -137,6 +137,29 @@ TEST(Judge, ChanceIsAllowedForWhereAShareOfCodesIs) {
   }
 }
 
+// Every code is as predicted, also those that float layers give: then the outputs must be, too.
+TEST(Judge, OutputsMustFollowFromTheCodes) {
+  for (const double steps : {0.0, 0.05, 5.0}) {
+    VerifyResult result;
+    result.layers = true;
+    result.float_bound = 1e-5;
+    result.tensors = {{"codes", "node 'conv' (Conv)", true, {3780, 0, 0}, {3780, 0, 0}},
+                      {"sums", "node 'norm' (LayerNormalization)", false, {3780, 0, 0}, {3780, 0, 0}}};
+    OutputResult output;
+    output.name = "logits";
+    output.step = 1.0;
+    output.largest_whole = steps;
+    result.outputs = {output};
+    judge(result, {});
+    EXPECT_EQ(failed(result), steps < 0.1 ? Names{} : Names{"integer_outputs"}) << steps;
+    VerifyOptions fusing;
+    fusing.runtime = "openvino";
+    result.criteria.clear();
+    judge(result, fusing);
+    EXPECT_TRUE(result.passed()) << "its outputs come from other kernels than its codes";
+  }
+}
+
 TEST_F(WrongRuntime, ByWhatIsNoNumber) {
   const VerifyResult result = verified("v[2, 2] = numpy.nan");
   EXPECT_FALSE(result.passed());
