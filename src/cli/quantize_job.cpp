@@ -208,9 +208,9 @@ void add_algorithm_options(CLI::App& command, QuantizeArguments& arguments) {
                   "bits of weights and activations, such as w4a8, where the platform leaves the choice")
       ->type_name("BITS");
   command
-      .add_option(
-          "--method", arguments.method,
-          "learn the rounding: adaround, brecq, qdrop, blockwise ('quench list methods'); options by --set method.NAME=VALUE")
+      .add_option("--method", arguments.method,
+                  "learn the rounding: adaround, brecq, qdrop, blockwise ('quench list methods'); options by --set "
+                  "method.NAME=VALUE")
       ->type_name("NAME");
   command
       .add_option("--max-memory", arguments.max_memory,
