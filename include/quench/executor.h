@@ -23,7 +23,8 @@ struct ExecOptions {
   std::string device = "cpu";   // or "cuda", "cuda:1": where inputs are put; constants follow, once
   std::uint64_t seed = 0;       // of the run's random generator
   std::uint64_t step = 0;       // of training or reconstruction: part of the key of random numbers in kernels
-  const std::uint64_t* counter = nullptr;  // the same, counted on a GPU (quench/random_key.h)
+  const std::uint64_t* counter = nullptr;      // the same, counted on a GPU (quench/random_key.h)
+  const struct BatchShares* shares = nullptr;  // of this batch, in training (quench/op.h)
 };
 
 class Observer;

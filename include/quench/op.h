@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -49,12 +50,19 @@ struct OpTraits {
   std::int64_t (*macs)(const Node&) = nullptr;  // multiply-accumulates for one run, from the static dims; -1 unknown
 };
 
+// In training by several processes: a batch is the equal shares of all of them.
+struct BatchShares {
+  int count = 1;
+  std::function<void(at::Tensor& tensor)> mean;  // over the processes, in place; all must call it in the same order
+};
+
 // What an operator may ask of the run it is part of.
 class ExecContext {
  public:
   virtual ~ExecContext() = default;
   bool training = false;                          // read by BatchNormalization and Dropout
   bool reconstructing = false;                    // read by QDrop
+  const BatchShares* shares = nullptr;            // read by BatchNormalization; null: the batch is whole
   virtual const c10::Device& device() const = 0;  // for operators that make tensors from nothing
   virtual at::Generator& generator() = 0;         // seeded by the run's options
   // Of this node in this run, for numbers made by Philox.

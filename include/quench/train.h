@@ -61,7 +61,8 @@ struct TrainOptions {
   int workers = 1;             // decoding threads
   std::uint64_t seed = 0;
   std::string device = "cpu";
-  bool bf16 = false;  // convolutions and products in bfloat16, parameters in float32
+  bool bf16 = false;    // convolutions and products in bfloat16, parameters in float32
+  bool sync_bn = true;  // several processes: BatchNorm goes by the whole batch, else by each process's share
 
   OptimizerOptions optimizer;
   ScheduleOptions schedule;

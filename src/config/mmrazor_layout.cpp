@@ -49,12 +49,21 @@ Normalization read_preprocessor(MapReader map, JobConfig& job) {
   return norm;
 }
 
+// All of them are heads on one graph with one set of quantizers (quench/heads.h): none has to be asked for.
+void check_modes(MapReader& map) {
+  for (const std::string& mode : map.texts("forward_modes"))
+    if (mode != "tensor" && mode != "predict" && mode != "loss")
+      fail_at(*map.find("forward_modes"), "'", map.path_of("forward_modes"), "' names '", mode,
+              "'; the modes are tensor, predict and loss");
+}
+
 void read_model(MapReader map, Normalization& norm, JobConfig& job) {
   if (const auto type = map.text("type"); type && without_scope(*type) != "MMArchitectureQuant")
     fail_at(*map.find("type"), "'model.type' must be mmrazor.MMArchitectureQuant, not '", *type, "'");
   if (auto preprocessor = map.map("data_preprocessor")) norm = read_preprocessor(*preprocessor, job);
   if (auto quantizer = map.map("quantizer")) read_quantizer(*quantizer, job);
   if (auto deploy = map.map("deploy_cfg")) read_deploy_config(*deploy, job);
+  check_modes(map);
   keep(job, JobStage::kTrace, map, {"architecture", "input_shapes", "forward_modes", "init_cfg"});
   if (const auto checkpoint = map.text("float_checkpoint")) job.metadata["float_checkpoint"] = *checkpoint;
   map.finish();

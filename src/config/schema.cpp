@@ -118,6 +118,7 @@ const Keys& train_meanings() {
       {"max_steps", "at most this many steps; 0: no limit"},
       {"batch", "items per step, over all processes"},
       {"bf16", "convolutions and products in bfloat16"},
+      {"sync_bn", "several processes: batch norm by the statistics of the whole batch, else of each process's share"},
       {"label_smoothing", "share of the label that goes to all classes"},
       {"clip_norm", "largest norm of the network's gradient; 0: no limit"},
       {"ema", "decay of a moving average of the weights, which is what is kept; 0: none"},

@@ -73,6 +73,7 @@ class RunContext : public ExecContext {
   explicit RunContext(Executor::State& state) : state_(state), device_(state.options.device) {
     training = state.options.training;
     reconstructing = state.options.reconstructing;
+    shares = state.options.shares;
   }
   const c10::Device& device() const override { return device_; }
   // One stream of random numbers over all runs, restarted when the seed changes.

@@ -52,6 +52,7 @@ std::vector<RtValue> batch_normalization(const Node& node, const Inputs& in, Exe
   if (node.get_int("training_mode", 0) != 0) return functional_training(node, x, state, epsilon);
   const bool training = context.training && !node.frozen;
   QUENCH_CHECK(!training || !converted, node.where(), ": training needs scale, bias and statistics of one type");
+  if (training && context.shares) return {normalize_with_shares(node, in, *context.shares)};
   if (training) count_batch(node);
   return {normalize(x, state, training, training ? torch_momentum(node) : 0.0, epsilon)};
 }

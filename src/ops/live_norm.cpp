@@ -5,6 +5,7 @@
 // In training c and b shift what the batch's mean takes off again, and dividing by k only scales epsilon:
 //   z = (x - mean') * (var' + epsilon k^2)^(-1/2) * sign(k) gamma + beta      mean', var' of x itself
 // so that x is read as often as by a batch norm alone. The gradient of k comes through epsilon, that of b is zero.
+// Where several processes share a batch, mean', var' and the means that the gradient takes are those of all of it.
 // Made by the pass fuse_live_norms.
 #include <ATen/ATen.h>
 
@@ -34,22 +35,33 @@ struct BatchStatistics {
   at::Tensor mean, variance;  // of x; the variance is biased
 };
 
-BatchStatistics statistics_of(const at::Tensor& x, const at::Tensor& like) {
+// Mean and mean square in float64: what one process would have found, but for the rounding of its float means.
+BatchStatistics statistics_of_all(const BatchStatistics& own, const BatchShares& shares) {
+  const at::Tensor mean = own.mean.to(at::kDouble);
+  at::Tensor moments = at::stack({mean, own.variance.to(at::kDouble) + mean.square()});
+  shares.mean(moments);
+  const at::Tensor of_all = moments[0];
+  return {of_all.to(own.mean.scalar_type()),
+          (moments[1] - of_all.square()).clamp_min(0).to(own.variance.scalar_type())};
+}
+
+BatchStatistics statistics_of(const at::Tensor& x, const at::Tensor& like, const BatchShares* shares) {
   // Given running statistics, LibTorch computes in their type: float beside half data. What is in them does not matter.
   const at::Tensor none = at::empty_like(like);
   const auto [mean, variance] = at::batch_norm_update_stats(x, none, at::empty_like(like), 0.0);
-  return {mean, variance};
+  const BatchStatistics own{mean, variance};
+  return shares ? statistics_of_all(own, *shares) : own;
 }
 
-double values_per_channel(const at::Tensor& x) {
-  return static_cast<double>(x.numel()) / static_cast<double>(x.size(1));
+double values_per_channel(const at::Tensor& x, const BatchShares* shares) {
+  return static_cast<double>(x.numel()) / static_cast<double>(x.size(1)) * (shares ? shares->count : 1);
 }
 
 // The running statistics are those of x / k + shift, the variance unbiased.
-void update_running(const Node& node, const Inputs& in, const BatchStatistics& batch, const at::Tensor& k) {
+void update_running(const Node& node, const Inputs& in, const BatchStatistics& batch, const at::Tensor& k,
+                    double count) {
   const double momentum = torch_momentum(node);
-  const at::Tensor x = in[kX].tensor(), shift = shift_of(in, k);
-  const double count = values_per_channel(x);
+  const at::Tensor shift = shift_of(in, k);
   at::Tensor mean = batch.mean / k, running_mean = in[kMean].tensor(), running_variance = in[kVariance].tensor();
   if (shift.defined()) mean = mean + shift;
   running_mean.mul_(1.0 - momentum).add_(mean, momentum);
@@ -61,7 +73,8 @@ struct Normalizer {
   at::Tensor weight, variance, inverse;
 };
 
-Normalizer normalizer_of(const Node& node, const Inputs& in, const BatchStatistics& batch, const at::Tensor& k) {
+Normalizer normalizer_of(const Node& node, const Inputs& in, const BatchStatistics& batch, const at::Tensor& k,
+                         double count) {
   const double epsilon = node.get_float("epsilon", 1e-5);
   const at::Tensor gamma = in[kGamma].tensor().detach(), bias = tensor_or_undefined(in, kBias),
                    added = tensor_or_undefined(in, kAdded);
@@ -75,12 +88,12 @@ Normalizer normalizer_of(const Node& node, const Inputs& in, const BatchStatisti
                        in[kVariance].tensor(),
                        epsilon,
                        torch_momentum(node),
-                       values_per_channel(in[kX].tensor())};
+                       count};
   if (fits_live_norm(all)) {
     const Tensors found = live_norm_forward(all);
     return {found[0], found[1], found[2]};
   }
-  update_running(node, in, batch, k);
+  update_running(node, in, batch, k, count);
   const at::Tensor variance = batch.variance + k.square() * epsilon;
   return {at::where(k < 0, -gamma, gamma), variance, variance.rsqrt()};
 }
@@ -90,12 +103,40 @@ at::Tensor normalized(const at::Tensor& x, const Normalizer& by, const at::Tenso
   return std::get<0>(at::native_batch_norm(x, by.weight, beta, mean, by.variance, /*training=*/false, 0.0, 0.0));
 }
 
-// saved: x, sign(k) gamma, mean', (var' + epsilon k^2)^(-1/2), k.
-Tensors training_gradients(const at::Tensor& dz, const Tensors& saved, double epsilon, const at::Tensor& bias) {
+struct NormGradients {
+  at::Tensor dx, dweight, dbeta;
+};
+
+// Per channel dx = weight * inverse * (dz - mean(dz) - xhat * mean(dz * xhat)), xhat = (x - mean) * inverse. Its first
+// term is the gradient for statistics that are given; the means are those of all shares.
+NormGradients gradients_of_share(const at::Tensor& dz, const Tensors& saved, const BatchShares& shares) {
+  const at::Tensor &x = saved[0], &weight = saved[1], &mean = saved[2], &inverse = saved[3], &variance = saved[5];
+  const auto [dx, dweight, dbeta] = at::native_batch_norm_backward(dz, x, weight, mean, variance, {}, {},
+                                                                   /*train=*/false, 0.0, {true, true, true});
+  at::Tensor means = at::stack({dbeta, dweight}).to(at::kDouble).div_(values_per_channel(x, nullptr));
+  shares.mean(means);
+  means = means.to(weight.scalar_type());
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(x.dim()), 1);
+  shape[1] = x.size(1);
+  const at::Tensor slope = weight * inverse.square() * means[1], offset = weight * inverse * means[0] - mean * slope;
+  at::Tensor whole = dx;
+  whole.sub_(at::addcmul(offset.view(shape), x.to(slope.scalar_type()), slope.view(shape)));
+  return {whole, dweight, dbeta};
+}
+
+NormGradients gradients_of_batch(const at::Tensor& dz, const Tensors& saved, double epsilon) {
+  const auto [dx, dweight, dbeta] = at::native_batch_norm_backward(dz, saved[0], saved[1], {}, {}, saved[2], saved[3],
+                                                                   /*train=*/true, epsilon, {true, true, true});
+  return {dx, dweight, dbeta};
+}
+
+// saved: x, sign(k) gamma, mean', (var' + epsilon k^2)^(-1/2), k, var' + epsilon k^2.
+Tensors training_gradients(const at::Tensor& dz, const Tensors& saved, double epsilon, const at::Tensor& bias,
+                           const BatchShares* shares) {
   const at::Tensor &x = saved[0], &weight = saved[1], &inverse = saved[3], &k = saved[4];
   const at::Tensor like_x = dz.contiguous(x.suggest_memory_format());  // else LibTorch's slow loop
-  const auto [dx, dweight, dbeta] = at::native_batch_norm_backward(like_x, x, weight, {}, {}, saved[2], inverse,
-                                                                   /*train=*/true, epsilon, {true, true, true});
+  const auto [dx, dweight, dbeta] =
+      shares ? gradients_of_share(like_x, saved, *shares) : gradients_of_batch(like_x, saved, epsilon);
   if (dweight.scalar_type() != at::kFloat || weight.scalar_type() != at::kFloat || k.scalar_type() != at::kFloat) {
     const at::Tensor dk = dweight * weight * inverse.square() * k * -epsilon;
     return {dx, at::where(k < 0, -dweight, dweight), dbeta, dk, bias};
@@ -105,12 +146,13 @@ Tensors training_gradients(const at::Tensor& dz, const Tensors& saved, double ep
   return {dx, dgamma, dbeta, dk, bias};
 }
 
-at::Tensor normalize_by_batch(const Node& node, const Inputs& in, const at::Tensor& k, double epsilon) {
+at::Tensor normalize_by_batch(const Node& node, const Inputs& in, const at::Tensor& k, const BatchShares* shares) {
+  const double epsilon = node.get_float("epsilon", 1e-5);
   BatchStatistics batch;
   Normalizer by;
   const auto forward = [&](const Tensors& of) {
-    batch = statistics_of(of[0], of[1]);
-    by = normalizer_of(node, in, batch, of[3].detach());
+    batch = statistics_of(of[0], of[1], shares);
+    by = normalizer_of(node, in, batch, of[3].detach(), values_per_channel(of[0], shares));
     count_batch(node);
     return normalized(of[0], by, of[2], batch.mean);
   };
@@ -119,11 +161,11 @@ at::Tensor normalize_by_batch(const Node& node, const Inputs& in, const at::Tens
   const at::Tensor no_gradient = given(in, kBias) ? at::zeros_like(in[kBias].tensor().detach()) : at::Tensor();
   return apply_rule(inputs, {.forward = forward,
                              .backward =
-                                 [epsilon, no_gradient](const at::Tensor& dz, const Tensors& saved) {
-                                   return training_gradients(dz, saved, epsilon, no_gradient);
+                                 [epsilon, no_gradient, shares](const at::Tensor& dz, const Tensors& saved) {
+                                   return training_gradients(dz, saved, epsilon, no_gradient, shares);
                                  },
                              .save = [&](const Tensors& of, const at::Tensor&) -> Tensors {
-                               return {of[0], by.weight, batch.mean, by.inverse, of[3]};
+                               return {of[0], by.weight, batch.mean, by.inverse, of[3], by.variance};
                              }});
 }
 
@@ -157,9 +199,9 @@ std::vector<RtValue> live_norm(const Node& node, const Inputs& in, ExecContext& 
   check(node, in);
   const at::Tensor &x = in[kX].tensor(), k = in[kFactor].tensor().flatten();
   if (!context.training || node.frozen) return {normalize_by_running(in, k, epsilon)};
-  QUENCH_CHECK(x.numel() > x.size(1), node.where(), ": training needs more than one value per channel, found data of ",
-               x.sizes());
-  return {normalize_by_batch(node, in, k, epsilon)};
+  QUENCH_CHECK(values_per_channel(x, context.shares) > 1, node.where(),
+               ": training needs more than one value per channel, found data of ", x.sizes());
+  return {normalize_by_batch(node, in, k, context.shares)};
 }
 
 OpTraits live_norm_traits() {
@@ -170,6 +212,13 @@ OpTraits live_norm_traits() {
 }
 
 }  // namespace
+
+at::Tensor normalize_with_shares(const Node& node, const Inputs& in, const BatchShares& shares) {
+  Inputs with_factor(in.begin(), in.begin() + kFactor);
+  const at::Tensor ones = at::ones_like(in[kGamma].tensor().detach());
+  with_factor.push_back(RtValue(ones, in[kGamma].dtype()));
+  return normalize_by_batch(node, with_factor, ones, &shares);
+}
 
 QUENCH_REGISTER_OP("quench.LiveNorm", live_norm, same_as_input, live_norm_traits(),
                    "a live BatchNormalization with the division and the bias in front of it, in one")

@@ -52,7 +52,7 @@ class Trainer : public Training {
         graph_(model, options.device),
         optimizer_(graph_.parameters(), options.optimizer),
         average_(graph_.parameters(), options.ema),
-        together_(options.processes, graph_),
+        together_(options.processes, graph_, options.sync_bn),
         step_({graph_, optimizer_, average_, together_}, data_.train, options_, teacher) {
     together_.check_batch(data.train, batch_);
     QUENCH_CHECK(loop_->finds_scales() || model.stage >= ModelStage::kCalibrated,

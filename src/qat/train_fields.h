@@ -49,6 +49,7 @@ void visit_train_options(Options& options, Visitor& visit) {
   visit_epochs(options, visit);
   visit("batch", options.batch);
   visit("bf16", options.bf16);
+  visit("sync_bn", options.sync_bn);
   visit("label_smoothing", options.label_smoothing);
   visit("clip_norm", options.clip_norm);
   visit("ema", options.ema);

@@ -41,9 +41,12 @@ std::vector<at::Tensor> learned_by_elements(const Graph& graph) {
 
 }  // namespace
 
-TrainTogether::TrainTogether(const Processes* processes, TrainingGraph& graph)
-    : all_(processes ? *processes : alone_), graph_(graph) {
+TrainTogether::TrainTogether(const Processes* processes, TrainingGraph& graph, bool sync_bn)
+    : all_(processes ? *processes : alone_),
+      graph_(graph),
+      shares_{all_.size(), [this](at::Tensor& tensor) { all_.mean(tensor); }} {
   if (!all_.are_several()) return;
+  if (sync_bn) graph.set_shares(&shares_);
   for (const auto& [name, tensor] : graph.state()) {
     at::Tensor shared = tensor.detach();
     all_.broadcast(shared);
@@ -51,7 +54,7 @@ TrainTogether::TrainTogether(const Processes* processes, TrainingGraph& graph)
   gradients_ = std::make_unique<AveragedGradients>(all_, tensors_of(graph.parameters()));
 }
 
-TrainTogether::~TrainTogether() = default;
+TrainTogether::~TrainTogether() { graph_.set_shares(nullptr); }
 
 void TrainTogether::check_batch(const Dataset& data, std::int64_t batch) const {
   if (!all_.are_several()) return;

@@ -8,13 +8,14 @@
 #include "qat/augment.h"
 #include "qat/training_graph.h"
 #include "quench/distributed.h"
+#include "quench/op.h"
 
 namespace quench {
 
 class TrainTogether {
  public:
   // All begin with the first one's tensors. `processes` null: one alone. The graph must outlive it.
-  TrainTogether(const Processes* processes, TrainingGraph& graph);
+  TrainTogether(const Processes* processes, TrainingGraph& graph, bool sync_bn = true);
   ~TrainTogether();
 
   const Processes& processes() const { return all_; }
@@ -45,6 +46,7 @@ class TrainTogether {
   const Processes alone_;
   const Processes& all_;
   TrainingGraph& graph_;
+  const BatchShares shares_;
   std::unique_ptr<AveragedGradients> gradients_;
   std::vector<TensorMap> before_;  // what observers of data had seen ahead of the step
 };

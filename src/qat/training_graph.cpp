@@ -123,6 +123,7 @@ std::vector<at::Tensor> TrainingGraph::forward(const NamedValues& inputs, bool t
                                                std::uint64_t step) {
   Executor& running = executor();
   running.options().training = training;
+  running.options().shares = shares_;
   running.options().grad = c10::GradMode::is_enabled();
   running.options().seed = seed;
   running.options().step = step;

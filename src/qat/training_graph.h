@@ -25,6 +25,8 @@ struct TrainedParameter {
   ParameterKind kind = ParameterKind::kWeight;
 };
 
+struct BatchShares;
+
 class TrainingGraph {
  public:
   // Puts the model's parameters and buffers on the device and lets parameters record gradients; at its end both are as
@@ -35,6 +37,9 @@ class TrainingGraph {
   void leave_tensors();
   // Where the tensors are by now, if their owner has moved them.
   void set_device(const std::string& device);
+
+  // From now on a batch is a share of one that several processes have; outlives this. Null: it is whole.
+  void set_shares(const BatchShares* shares) { shares_ = shares; }
 
   // The graph's outputs for inputs by name, with gradients where the caller's mode records them. Training: batch
   // statistics, dropout; else as deployed.
@@ -78,6 +83,7 @@ class TrainingGraph {
 
   QuantizedModel& model_;
   std::string device_;
+  const BatchShares* shares_ = nullptr;
   QuantFlags flags_;
   bool frozen_ = false;
   std::uint64_t form_ = 0;

@@ -58,6 +58,10 @@ TEST(TrainCommand, TrainsDeploysAndSaysWhatItDid) {
   EXPECT_NE(read_text(folder.path("out/report.txt")).find("Training"), std::string::npos);
   for (const char* file : {"checkpoint.safetensors", "best.safetensors", "steps.csv", "log.jsonl"})
     EXPECT_TRUE(std::filesystem::exists(folder.path(std::string("out/training/") + file))) << file;
+  bool has_events = false;  // TensorBoard's
+  for (const auto& file : std::filesystem::directory_iterator(folder.path("out/training")))
+    has_events |= file.path().filename().string().rfind("events.out.tfevents.", 0) == 0;
+  EXPECT_TRUE(has_events);
   EXPECT_TRUE(std::filesystem::exists(folder.path("out/deploy/fashion_cnn_qdq.onnx")));
   // The logs go from the measurement before the first step to the last step.
   const std::string log = read_text(folder.path("out/training/log.jsonl"));

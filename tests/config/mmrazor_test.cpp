@@ -218,6 +218,7 @@ TEST(Mmrazor, MessagesNameTheKey) {
                   "a_observer.type' is missing");
   EXPECT_CONTAINS(refused(kPtq, {"model.quantizer.global_qconfig.a_qscheme.qdtype=qint4"}), "must be quint8 | qint8");
   EXPECT_CONTAINS(refused(kPtq, {"model.type=mmrazor.SingleTeacherDistill"}), "must be mmrazor.MMArchitectureQuant");
+  EXPECT_CONTAINS(refused(kPtq, {"model.forward_modes=[tensor, train]"}), "the modes are tensor, predict and loss");
   EXPECT_CONTAINS(refused(kPtq, {"train_cfg.max_epoch=3"}), "did you mean 'max_epochs'?");
   EXPECT_CONTAINS(refused(kPtq, {"model.quantiser.type=x"}), "did you mean 'quantizer'?");
   EXPECT_CONTAINS(refused(kPtq, {"model.quantizer.tracer.skipped_method=[x]"}), "did you mean 'skipped_methods'?");

@@ -20,6 +20,7 @@ struct CheckedOp {
   bool training = false;
   bool grad = false;
   bool frozen = false;
+  const struct BatchShares* shares = nullptr;
 
   std::vector<RtValue> operator()(const std::vector<RtValue>& inputs) const;
   at::Tensor result(const std::vector<RtValue>& inputs) const;  // the first output

@@ -64,6 +64,7 @@ std::vector<RtValue> CheckedOp::operator()(const std::vector<RtValue>& inputs) c
   ExecOptions options;
   options.training = training;
   options.grad = grad;
+  options.shares = shares;
   Executor executor(one.graph, options);
   std::vector<RtValue> results = executor.run(one.feeds);
   OneNode symbolic = one_node(*this, inputs, true);

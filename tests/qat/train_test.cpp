@@ -228,6 +228,21 @@ TEST(Train, LearnsFromTheFloatModelAlone) {
   EXPECT_LT(record.epochs[1].loss, record.epochs[0].loss);
 }
 
+// Convolutions and products alone: what learns stays float32, and learns.
+TEST(Train, LearnsInBfloat16) {
+  TrainOptions options = quick();
+  options.keep_best = false;
+  QuantizedModel wide = calibrated(), narrow = calibrated();
+  const TrainRecord one = train(wide, {items(), &others()}, options);
+  options.bf16 = true;
+  const TrainRecord other = train(narrow, {items(), &others()}, options);
+  EXPECT_LT(other.epochs.back().loss, other.epochs.front().loss);
+  // 8 bits of precision: another loss, but not by more than a few of its last digits.
+  EXPECT_NE(other.epochs.front().loss, one.epochs.front().loss);
+  EXPECT_NEAR(other.epochs.front().loss, one.epochs.front().loss, 0.1 * one.epochs.front().loss);
+  for (const Value* value : narrow.graph.parameters()) EXPECT_EQ(value->tensor().scalar_type(), at::kFloat);
+}
+
 TEST(Train, AveragesOfWeightsAreKept) {
   QuantizedModel plain = calibrated(), averaged = calibrated();
   TrainOptions options = quick();

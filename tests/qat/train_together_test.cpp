@@ -88,11 +88,42 @@ void expect_as_one(const Processes& processes) {
   expect_as_one(processes, options, 0.02);
 }
 
+// Norms that are live go by the statistics of the whole batch.
+void expect_as_one_with_live_norms(const Processes& processes) {
+  TrainOptions options = frozen();
+  options.freeze_bn_begin = 0;
+  options.max_steps = 4;
+  options.loop = "in_float";
+  expect_as_one(processes, options, 0.01);
+  options.loop = "learn";
+  options.max_steps = 1;
+  expect_as_one(processes, options, 0.02);
+}
+
 TEST(TrainTogether, TwoAreAsOne) {
-  together(2, [](const Processes& processes) { expect_as_one(processes); });
+  together(2, [](const Processes& processes) {
+    expect_as_one(processes);
+    expect_as_one_with_live_norms(processes);
+  });
 }
 TEST(TrainTogether, FourAreAsOne) {
-  together(4, [](const Processes& processes) { expect_as_one(processes); });
+  together(4, [](const Processes& processes) {
+    expect_as_one(processes);
+    expect_as_one_with_live_norms(processes);
+  });
+}
+
+// Without it the loss of the very first step is another: each process normalizes by its own share.
+TEST(TrainTogether, NormsCanGoByShares) {
+  together(2, [](const Processes& processes) {
+    TrainOptions options = frozen();
+    options.freeze_bn_begin = 0;
+    options.max_steps = 1;
+    const Trained one = trained(calibrated(), options, nullptr);
+    options.sync_bn = false;
+    const Trained two = trained(calibrated(), options, &processes);
+    if (processes.is_first()) EXPECT_GT(std::abs(one.losses.at(0) - two.losses.at(0)), 1e-3);
+  });
 }
 
 std::string bytes_of(const Graph& graph) {
@@ -101,8 +132,7 @@ std::string bytes_of(const Graph& graph) {
   return safetensors_bytes(all);
 }
 
-// Batch statistics are those of a share, and so are the scales inside a step that observes; what is left of them is
-// the same everywhere.
+// The scales inside a step that observes are those of a share; what is left of them is the same everywhere.
 TEST(TrainTogether, AllEndWithTheSameBits) {
   together(3, [](const Processes& processes) {
     for (const std::string loop : {"learn", "qat_epoch", "lsq_epoch"}) {
