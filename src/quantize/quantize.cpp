@@ -35,8 +35,8 @@ bool has_codes(const Node& node) {
 void check_quantizes(const Graph& graph, const QuantPlan& plan) {
   if (!plan.entries.empty()) return;
   for (const Value* input : graph.inputs())
-    QUENCH_CHECK(input->dtype() != DType::kDouble, "there is nothing to quantize in this model: its input '",
-                 input->name(), "' is double, and only float32 and float16 are quantized; export the model in float32");
+    QUENCH_CHECK(input->dtype() != DType::kDouble, "there is nothing to quantize: its input '", input->name(),
+                 "' is double, and only float32 and float16 are quantized; export it in float32");
   std::string why;
   for (std::size_t i = 0; i < std::min<std::size_t>(plan.skipped.size(), 3); ++i)
     why += concat(i == 0 ? ": " : "; ", "'", plan.skipped[i].value, "' ", plan.skipped[i].reason);
@@ -112,8 +112,7 @@ class Quantizing {
   }
 
   void check_metrics() const {
-    if (!data_.eval) return;
-    check_evaluates(original_, *data_.eval, eval_options());
+    if (data_.eval) check_evaluates(original_, *data_.eval, eval_options());
   }
 
   void begin_record() {

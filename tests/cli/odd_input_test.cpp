@@ -51,7 +51,7 @@ TEST(OddInput, ADryRunChecksMetrics) {
 }
 
 TEST(OddInput, NoFolderForTemporaryFiles) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder, said;
   ASSERT_EQ(quench_run({"quantize", demo_model(), "--platform", "onnxruntime", "--calib", demo_data(0, 4), "--profile",
                         "0", "-o", folder.path("out")})
                 .code,
@@ -63,10 +63,10 @@ TEST(OddInput, NoFolderForTemporaryFiles) {
   const char* before = std::getenv("TMPDIR");
   const std::string kept = before ? before : "";
   ::setenv("TMPDIR", "/there/is/no/such/folder", 1);
-  const pid_t child = start_program(
-      {"verify", deployed, "--data", demo_data(0, 4), "--runner", "/bin/true", "--model", "none"}, folder);
+  const pid_t child =
+      start_program({"verify", deployed, "--data", demo_data(0, 4), "--runner", "/bin/true", "--model", "none"}, said);
   before ? ::setenv("TMPDIR", kept.c_str(), 1) : ::unsetenv("TMPDIR");
-  expect_refused(wait_for(child, folder), "(TMPDIR names another)");
+  expect_refused(wait_for(child, said), "(TMPDIR names another)");
 }
 
 }  // namespace
