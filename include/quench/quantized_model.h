@@ -61,6 +61,7 @@ void verify(const QuantizedModel& model, ModelStage stage);
 // was planned.
 Graph with_plan_text(const QuantizedModel& model);
 bool holds_plan(const Graph& file);
+bool is_converted(const Graph& file);  // what convert() made, as its stage says
 QuantPlan plan_in(const Graph& file);  // throws if it holds none: not written by quench, or converted
 void drop_plan_text(Graph& file);      // of a file that has no quantizers any more
 // A model as 'quench quantize' wrote it, verified.

@@ -84,7 +84,9 @@ void Observing::observe_constants(const Graph& graph) {
   Executor executor(graph);
   const NamedValues found = executor.run({}, names);
   for (const ObservedQuantizer& one : quantizers_)
-    if (!one.from_data && !one.observer->seen()) one.observe(found.at(one.value().name()).tensor());
+    if (!one.from_data && !one.observer->seen())
+      with_context([&] { return concat("'", one.value().name(), "' is the model's own, not of the data"); },
+                   [&] { one.observe(found.at(one.value().name()).tensor()); });
 }
 
 void Observing::attach(Executor& executor) {

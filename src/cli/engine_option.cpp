@@ -17,7 +17,7 @@ void add_engine_option(CLI::App& command, std::string& engine) {
 
 Graph graph_for(const std::string& engine, Graph graph) {
   if (engine.empty()) return graph;
-  const bool converted = holds_plan(graph) && quantized_model_of(graph).stage == ModelStage::kConverted;
+  const bool converted = is_converted(graph);
   const bool quantized = !quantizers_of(graph).empty();
   QUENCH_CHECK(converted || quantized || engine == "float", "--engine ", engine,
                " needs a quantized model: 'quench quantize' makes one");

@@ -79,9 +79,8 @@ void check_options(const Arguments& options) {
 void check_task(const Arguments& options, const Graph& graph, const Dataset& data) {
   const bool compared = has_quantizers(graph) || !options.against.empty() || !options.predictions.empty();
   const bool scored = data.task() != Task::kNone || !options.eval.metrics.empty() || !data.target_kind().empty();
-  const bool converted = holds_plan(graph) && quantized_model_of(graph).stage == ModelStage::kConverted;
   QUENCH_CHECK(
-      scored || compared || !converted,
+      scored || compared || !is_converted(graph),
       "the data has no labels, and the model is converted: the float network that it could be compared with is "
       "not in it (--against MODEL compares with the calibrated or the float model, --predictions saves its "
       "output)");

@@ -6,7 +6,7 @@
 namespace quench {
 namespace {
 
-constexpr std::array<std::pair<const char*, const char*>, 19> kFlags = {{
+constexpr std::array<std::pair<const char*, const char*>, 21> kFlags = {{
     {"leave VerifyOptions::layers off", "omit --layers"},
     {"VerifyOptions::bound", "--bound"},
     {"VerifyOptions::output_bound", "--output-bound"},
@@ -15,6 +15,8 @@ constexpr std::array<std::pair<const char*, const char*>, 19> kFlags = {{
     {"VerifyOptions::output_mean", "--output-mean"},
     {"VerifyOptions::accuracy_bound", "--accuracy-bound"},
     {"VerifyOptions::model", "--model FILE"},
+    {"VerifyOptions::runner", "--runner CMD"},
+    {"; prepare() takes it as is", "; take the float model that it was made from"},
     {"each criterion: VerifyResult::criteria", "--details shows each criterion"},
     {"ConvertOptions::multiplier_bits", "--multiplier-bits"},
     {"set ConvertOptions::requantize to half_up", "give --requantize half_up"},

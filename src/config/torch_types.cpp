@@ -4,6 +4,7 @@
 #include <map>
 
 #include "config/aliases.h"
+#include "core/joined.h"
 #include "quench/op.h"
 
 namespace quench {
@@ -93,9 +94,7 @@ std::string own_operator(const std::string& type) {
   Names found;
   for (const std::string& name : OpRegistry::instance().names())
     if (name.ends_with("." + without_scope(type))) found.push_back(name);
-  std::string list;
-  for (const std::string& name : found) list += concat(list.empty() ? "'" : ", '", name, "'");
-  QUENCH_CHECK(found.size() < 2, "'", type, "' may be any of several operators: ", list,
+  QUENCH_CHECK(found.size() < 2, "'", type, "' may be any of several operators: ", joined_in_quotes(found),
                "; write the one that is meant, domain included");
   return found.empty() ? "" : found.front();
 }

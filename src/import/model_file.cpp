@@ -46,6 +46,7 @@ Graph import_zip(const std::string& path, const ImportOptions& options) {
 }  // namespace
 
 Graph import_model(const std::string& path, const ImportOptions& options) {
+  QUENCH_CHECK(!path.empty(), "the name of the model file is empty");
   if (is_zip(path)) return import_zip(path, options);
   check_no_shapes(path, options);
   return import_onnx(path, options);

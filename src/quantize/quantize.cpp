@@ -32,8 +32,11 @@ bool has_codes(const Node& node) {
 }
 
 // A model in which every tensor stays float is a user's mistake: the wrong platform, or a type that no target takes.
-void check_quantizes(const QuantPlan& plan) {
+void check_quantizes(const Graph& graph, const QuantPlan& plan) {
   if (!plan.entries.empty()) return;
+  for (const Value* input : graph.inputs())
+    QUENCH_CHECK(input->dtype() != DType::kDouble, "there is nothing to quantize: its input '", input->name(),
+                 "' is double, and only float32 and float16 are quantized; export it in float32");
   std::string why;
   for (std::size_t i = 0; i < std::min<std::size_t>(plan.skipped.size(), 3); ++i)
     why += concat(i == 0 ? ": " : "; ", "'", plan.skipped[i].value, "' ", plan.skipped[i].reason);
@@ -109,8 +112,7 @@ class Quantizing {
   }
 
   void check_metrics() const {
-    if (!data_.eval || !stages_.reaches("evaluate")) return;
-    check_evaluates(original_, *data_.eval, eval_options());
+    if (data_.eval) check_evaluates(original_, *data_.eval, eval_options());
   }
 
   void begin_record() {
@@ -169,7 +171,7 @@ class Quantizing {
                    [&] { check_plan(model_.graph, *options_.plan); });
     model_.plan = options_.plan ? *options_.plan : make_plan(model_.graph, config_);
     if (options_.plan) list_removed_entries(model_.graph, config_.quant, model_.plan);
-    check_quantizes(model_.plan);
+    check_quantizes(model_.graph, model_.plan);
     for (std::string& text : float_kernel_notes(model_.plan)) note(std::move(text));
     record_.plan = model_.plan;
     record_.size = weight_size(model_.graph, model_.plan);

@@ -120,12 +120,12 @@ Graph with_plan_text(const QuantizedModel& model) {
 
 bool holds_plan(const Graph& file) { return file.metadata.contains(kPlanKey); }
 
-namespace {
-
 bool is_converted(const Graph& file) {
   const auto stage = file.metadata.find(kStageKey);
   return stage != file.metadata.end() && stage->second == name_of(ModelStage::kConverted);
 }
+
+namespace {
 
 QuantPlan parsed_plan(const Graph& file) {
   QUENCH_CHECK(holds_plan(file),

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/temporary_folder.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -69,7 +70,7 @@ void transfer(char* bytes, std::int64_t count, std::int64_t offset, const char* 
 }
 
 int open_nameless_file(const std::string& given) {
-  const std::filesystem::path folder = given.empty() ? std::filesystem::temp_directory_path().string() : given;
+  const std::filesystem::path folder = given.empty() ? temporary_folder() : given;
   std::filesystem::create_directories(folder);
   std::string name = (folder / "cache-XXXXXX").string();
   const int file = mkstemp(name.data());

@@ -26,7 +26,7 @@ fs::path scripts_folder() {
     for (const char* place : {"tools/runners", "share/quench/runners"})
       if (fs::is_directory(folder / place)) return folder / place;
   fail("the scripts that run third-party runtimes were not found; say where they are (QUENCH_RUNNERS=DIR), or give ",
-       "a command of your own ('runner')");
+       "a command of your own (VerifyOptions::runner)");
 }
 
 // The script that makes the environment for runtimes, in the source tree and in the installation.

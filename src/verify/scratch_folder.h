@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/atomic_file.h"
+#include "core/temporary_folder.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -18,7 +19,7 @@ namespace quench {
 class ScratchFolder {
  public:
   ScratchFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "quench_verify_XXXXXX").string();
+    std::string pattern = temporary_folder() + "/quench_verify_XXXXXX";
     QUENCH_CHECK(::mkdtemp(pattern.data()) != nullptr, "cannot create a folder '", pattern,
                  "': ", std::strerror(errno));
     path_ = pattern;

@@ -67,9 +67,9 @@ std::string find_source_model(const DeployedModel& file) {
 
 SourceCheck::SourceCheck(const std::string& path, const DeployedModel& file, Task task)
     : path_(path), graph_(ready_model(path)) {
-  QUENCH_CHECK(
-      ends_of(graph_) == ends_of(file.file), "the calibrated model ", path,
-      " has other inputs or outputs than the deployed file, which was not made from it ('model' names another)");
+  QUENCH_CHECK(ends_of(graph_) == ends_of(file.file), "the calibrated model ", path,
+               " has other inputs or outputs than the deployed file, which was not made from it (VerifyOptions::model "
+               "names another)");
   const QuantizerComparison found =
       compare_quantizers(graph_, file.own_format ? file.simulated : with_quantizers(file.file));
   quantizers_ = found.quantizers;

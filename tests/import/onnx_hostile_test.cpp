@@ -51,7 +51,7 @@ TEST(HostileOnnx, EmptyBytesAndEmptyFilesAreRefused) {
   EXPECT_EQ(bytes_error(""), "not an ONNX model: it holds no graph");
   const TempFolder folder;
   const std::string message = error_of([&] { import_onnx(folder.write("e.onnx", "")); });
-  EXPECT_NE(message.find("it holds no graph"), std::string::npos) << message;
+  EXPECT_NE(message.find("the file is empty"), std::string::npos) << message;
   EXPECT_NE(error_of([&] { import_onnx(folder.path()); }).find("folder"), std::string::npos);
 }
 

@@ -122,6 +122,7 @@ Graph import_onnx(const std::string& path, const ImportOptions& options) {
         QUENCH_CHECK(!fs::is_regular_file(path, error) ||
                          fs::file_size(path) < static_cast<std::uintmax_t>(std::numeric_limits<int>::max()),
                      "larger than 2 GB; such models keep their tensors as external data");
+        QUENCH_CHECK(!fs::is_regular_file(path, error) || fs::file_size(path) > 0, "the file is empty");
         ModelProto model;
         google::protobuf::io::FileInputStream stream(file.descriptor, 1 << 20);
         parse(stream, model);
