@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "quench/error.h"
 #include "quench/op.h"
 #include "reconstruct/learn_rounding.h"
 #include "reconstruct/nets.h"
+#include "support/expect_error.h"
 
 namespace quench {
 namespace {
@@ -114,10 +114,8 @@ TEST(Rounding, StraightThroughReachesAnyCode) {
 }
 
 TEST(Rounding, NothingEndsEarlyThatIsNeverDecided) {
-  EXPECT_THROW(
-      check_rounding_options(Options{{"early_stop", 1.0}, {"round_mode", std::string("straight_through")}}.checked(
-          rounding_options(1, 10), "test")),
-      Error);
+  const Options options = Options{{"early_stop", 1.0}, {"round_mode", std::string("straight_through")}};
+  EXPECT_ERROR(check_rounding_options(options.checked(rounding_options(1, 10), "test")), "early_stop");
 }
 
 TEST(Rounding, ThePenaltysGradientIsThatOfItsFormula) {
