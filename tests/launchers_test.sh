@@ -31,6 +31,13 @@ one_of_them() {
   done | tail -n 1
 }
 
+kill_one() {
+  local process
+  process=$(one_of_them)
+  [ -n "$process" ] || fail "the training in $out ended before it could be killed"
+  kill -KILL "$process"
+}
+
 try_evaluating() {
   out=$folder/$1.json evaluate "${@:2}" > "$1.log" 2>&1 || { cat "$1.log"; fail "eval under $1 failed"; }
   cmp alone.json "$1.json" || fail "two processes under $1 do not predict as one"
@@ -38,10 +45,10 @@ try_evaluating() {
 
 try_killing() {
   local name=$1 killed
-  out=$folder/$name steps=40
+  out=$folder/$name steps=200
   train "${@:2}" > "$name.log" 2>&1 & local launcher=$!
   appears "$out/training/checkpoint.safetensors"
-  kill -KILL "$(one_of_them)"
+  kill_one
   killed=$SECONDS
   if wait "$launcher"; then fail "$name says nothing of a process that was killed"; fi
   [ $((SECONDS - killed)) -le 20 ] || fail "under $name the others went on for $((SECONDS - killed)) s"
@@ -51,10 +58,10 @@ try_killing() {
 }
 
 try_restarting() {
-  out=$folder/restarted steps=40
+  out=$folder/restarted steps=200
   train "$@" > restarted.log 2>&1 & local launcher=$!
   appears "$out/training/checkpoint.safetensors"
-  kill -KILL "$(one_of_them)"
+  kill_one
   wait "$launcher" || { cat restarted.log; fail "torchrun could not start them again"; }
   [ "$(steps_done)" = "$steps" ] || fail "the restarted run ended at step $(steps_done)"
 }
@@ -63,17 +70,19 @@ command_of() {
   case $1 in
     torchrun)
       local python
-      python=$("$source/tools/python-venv" 2> /dev/null) && echo "$(dirname "$python")/torchrun --no-python --nproc-per-node 2"
+      python=$("$source/tools/python-venv") && echo "$(dirname "$python")/torchrun --no-python --nproc-per-node 2"
       ;;
     mpirun) command -v mpirun > /dev/null && echo "mpirun -n 2 --oversubscribe" ;;
     srun) command -v srun > /dev/null && sinfo > /dev/null 2>&1 && echo "srun -n 2" ;;
-    *) fail "unknown launcher '$1'; known: torchrun, mpirun, srun" ;;
   esac
 }
 
 tried=0
 out=$folder/alone.json evaluate > alone.log
 [ $# -gt 0 ] || set -- torchrun mpirun srun
+for name in "$@"; do
+  case $name in torchrun | mpirun | srun) ;; *) fail "unknown launcher '$name'; known: torchrun, mpirun, srun" ;; esac
+done
 for name in "$@"; do
   launcher=$(command_of "$name") || { echo "$name: not here"; continue; }
   # shellcheck disable=SC2086  # a command is several words

@@ -143,8 +143,14 @@ void print_why(const Arguments& options, bool json) {
 
 // "block", or names of layers: "conv1,conv3".
 UnitOptions unit_options(const std::string& text, const Graph& graph) {
-  if (text.find(',') == std::string::npos && !graph.find_node(text)) return {text, {}};
-  return {"block", split(text, ',')};
+  if (text == "block" || text == "layer") return {text, {}};
+  std::vector<std::string> names = split(text, ',');
+  for (std::string& name : names) {
+    name.erase(0, name.find_first_not_of(' '));
+    name.erase(name.find_last_not_of(' ') + 1);
+  }
+  if (names.size() == 1 && !graph.find_node(names[0])) return {text, {}};
+  return {"block", names};
 }
 
 void inspect(const Arguments& options, bool json) {

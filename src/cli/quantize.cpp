@@ -177,9 +177,12 @@ class ProgressBars {
 };
 
 void follow_method(QuantizeOptions& options, const QuantizeJob& job, ProgressBars& bars, bool silent) {
-  if (std::filesystem::exists(job.checkpoint())) FolderLock{job.checkpoint()};  // not while another run works there
-  if (!job.resume && std::filesystem::remove_all(job.checkpoint()) > 1 && !silent)
-    std::cerr << "starting afresh: finished units of an interrupted run were discarded (--resume goes on from them)\n";
+  if (std::filesystem::exists(job.checkpoint())) {
+    const FolderLock lock(job.checkpoint());  // not while another run works there
+    if (!job.resume && std::filesystem::remove_all(job.checkpoint()) > 1 && !silent)
+      std::cerr
+          << "starting afresh: finished units of an interrupted run were discarded (--resume goes on from them)\n";
+  }
   options.checkpoint = job.checkpoint();
   options.unit_done = [&bars, silent](const UnitRecord& unit, std::size_t index, std::size_t count) {
     set_interrupt_advice("\nthe same command with --resume goes on after the last finished unit");

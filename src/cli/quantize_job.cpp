@@ -128,9 +128,11 @@ void take_plan(const std::string& file, QuantizeJob& job) {
 
 // What an earlier job left is replaced only if someone says so; another model's results too.
 void check_earlier_results(const QuantizeJob& job) {
-  if (job.force || job.resume) return;
+  const bool has_units = job.config.method.name.empty() || fs::exists(job.checkpoint());
+  if (job.force || (job.resume && has_units)) return;
+  const std::string what = job.resume ? "there is nothing to resume: " : "";
   for (const std::string& file : own_files(job.config.output))
-    QUENCH_CHECK(!file.ends_with(kCalibratedEnding) || file.find('/') != std::string::npos, "'", job.file(file),
+    QUENCH_CHECK(!file.ends_with(kCalibratedEnding) || file.find('/') != std::string::npos, what, "'", job.file(file),
                  "' already exists; --force replaces it, and all files of that job with it");
   const std::string checkpoint = job.training() + "/checkpoint.safetensors";
   QUENCH_CHECK(!job.config.train || !fs::exists(checkpoint), "'", checkpoint,
@@ -317,6 +319,9 @@ QuantizeJob job_of(const QuantizeArguments& arguments) {
   QuantizeArguments given = arguments;
   take_back_model(quant, given.model);
   if (quant.config.empty() && is_config(given.model)) std::swap(quant.config, given.model);
+  const auto names_method = [](const std::string& one) { return one.starts_with("method.name="); };
+  QUENCH_CHECK(arguments.method.empty() || std::none_of(quant.set.begin(), quant.set.end(), names_method),
+               "--method and --set method.name=NAME cannot be given together");
   // Before the user's own settings, which may be of this method's options. Other layouts have no such key.
   if (!arguments.method.empty() && (quant.config.empty() || read_config(quant.config).layout == "quench"))
     quant.set.insert(quant.set.begin(), concat("method={name: ", arguments.method, "}"));

@@ -9,20 +9,23 @@ namespace {
 
 using IsBad = at::Tensor (*)(const at::Tensor&);
 
+// Eight bits have few operators of their own.
+at::Tensor widened(const at::Tensor& x) { return x.element_size() == 1 ? x.to(at::kFloat) : x; }
+
 at::Tensor is_nan(const at::Tensor& x) { return x.isnan(); }
 at::Tensor is_infinite(const at::Tensor& x) { return x.isinf(); }
 
 // A sum is finite only if all that is in it is: seldom is there anything to look for.
 bool may_hold_bad(const RtValue& value) {
   if (!value.is_tensor() || !value.tensor().is_floating_point() || value.tensor().dim() == 0) return false;
-  return !value.tensor().sum().isfinite().item<bool>();
+  return !widened(value.tensor()).sum().isfinite().item<bool>();
 }
 
 // "item 'a.npy' has NaN in its input 'x'", of the first one; "": there is none.
 std::string first_bad(const Fed& fed, IsBad is_bad, const char* what) {
   for (const auto& [name, value] : fed.inputs) {
     if (!may_hold_bad(value)) continue;
-    const at::Tensor bad = is_bad(value.tensor()).reshape({value.tensor().size(0), -1}).any(1).nonzero();
+    const at::Tensor bad = is_bad(widened(value.tensor())).reshape({value.tensor().size(0), -1}).any(1).nonzero();
     if (bad.numel() == 0) continue;
     if (fed.batch.shared.contains(name)) return concat("the input '", name, "', which all items share, has ", what);
     const auto row = std::min(bad[0].item<std::int64_t>(), fed.items - 1);

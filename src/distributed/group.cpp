@@ -50,6 +50,15 @@ StorePtr connect(const ProcessPlace& place, const ProcessOptions& options, bool 
   }
 }
 
+// A launcher's store outlives what it starts: a script may run several commands one after the other.
+std::string number_of_run(c10d::Store& store, const ProcessPlace& place) {
+  return place.launcher_hosts ? concat("run", store.add(concat("runs/", place.rank), 1)) : "run";
+}
+
+StorePtr within(const std::string& run, const StorePtr& store) {
+  return c10::make_intrusive<c10d::PrefixStore>(run, store);
+}
+
 // Two jobs that were given one meeting point would take each other's words for their own.
 void take_place(c10d::Store& store, const ProcessPlace& place) {
   QUENCH_CHECK(store.add(concat("taken/", place.rank), 1) == 1, "there is another ",
@@ -78,10 +87,13 @@ std::shared_ptr<c10d::Store> kept(const StorePtr& store) {
 
 struct Group::State {
   State(const ProcessPlace& here, const ProcessOptions& options)
-      : place(here), store(connect(place, options, place.is_first() && !place.launcher_hosts)) {
+      : place(here),
+        meeting_point(connect(place, options, place.is_first() && !place.launcher_hosts)),
+        run(number_of_run(*meeting_point, place)),
+        store(within(run, meeting_point)) {
     take_place(*store, place);
     // Connected before the first sign: from then on the others expect more of them.
-    const StorePtr of_watchdog = connect(place, options, false);
+    const StorePtr of_watchdog = within(run, connect(place, options, false));
     give_first_sign(*store, place);
     wait_for_all(*store, place, options);
     watchdog = std::make_unique<Watchdog>(kept(of_watchdog), place, options);
@@ -111,7 +123,9 @@ struct Group::State {
 
   const QuietLog quiet;
   const ProcessPlace place;
-  const StorePtr store;
+  const StorePtr meeting_point;
+  const std::string run;
+  const StorePtr store;  // of this run
   const int exceptions = std::uncaught_exceptions();
   std::shared_ptr<c10d::Backend> gloo, nccl;
   bool tried_nccl = false;

@@ -104,7 +104,8 @@ void find_meeting_point(const Launcher& launcher, const Environment& environment
   place.port = text_of(environment, "MASTER_PORT").empty() ? port_of(start.identity)
                                                            : number_of(environment, "MASTER_PORT", 1, kMostPorts);
   place.launcher_hosts = text_of(environment, "TORCHELASTIC_USE_AGENT_STORE") == "True";
-  place.attempt = text_of(environment, "TORCHELASTIC_RESTART_COUNT");
+  const std::string restarts = text_of(environment, "TORCHELASTIC_RESTART_COUNT");
+  place.attempt = restarts.empty() ? start.identity : restarts;  // what is said in another start is not for this one
 }
 
 // Without it they are taken to be on one machine.

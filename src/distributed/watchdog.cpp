@@ -14,7 +14,7 @@ namespace quench {
 namespace {
 
 constexpr double kRound = 1.0;   // seconds between two signs
-constexpr double kLinger = 1.5;  // until the others have read what is about to vanish
+constexpr double kLinger = 2.5;  // until the others have read what is about to vanish
 constexpr const char* kVerdict = "verdict";
 
 std::vector<std::uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
@@ -92,7 +92,7 @@ void Watchdog::watch() {
       if (verdict.empty()) continue;
       if (told.empty()) store_->set(kVerdict, bytes_of(verdict));
       store_->set(sign_of(place_.rank), bytes_of(kLeftTold));
-      if (told.empty() && hosts()) std::this_thread::sleep_for(std::chrono::duration<double>(kLinger));
+      if (hosts()) std::this_thread::sleep_for(std::chrono::duration<double>(kLinger));
       return conclude(verdict);
     }
   } catch (const std::exception&) {

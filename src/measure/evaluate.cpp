@@ -10,6 +10,7 @@
 #include "core/joined.h"
 #include "data/fed_items.h"
 #include "data/feed.h"
+#include "data/same_data.h"
 #include "kernels/device_copy.h"
 #include "measure/fast_run.h"
 #include "measure/gather_results.h"
@@ -137,6 +138,7 @@ EvalResult evaluate(const Graph& graph, const Dataset& data, const EvalOptions& 
   Run run_reference;
   if (metrics.needs_reference()) run_reference = runner(*options.reference, metrics.outputs(), options);
   const auto start = Clock::now();
+  check_same_data(options.processes, data);
   Feed feed(graph, data, feed_options(options));
   result.batch = feed.batch_size();
   Scoring scoring(feed, options, metrics, result);

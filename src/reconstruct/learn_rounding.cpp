@@ -218,15 +218,15 @@ class Loop {
 
 void check_rounding_options(const Options& options) {
   check_word(options, "round_mode", {"learned_hard_sigmoid", "straight_through"});
-  QUENCH_CHECK(
-      !options.flag("early_stop") || options.word("round_mode") == "learned_hard_sigmoid",
-      "early_stop ends a unit when its roundings are decided, which only 'round_mode: learned_hard_sigmoid' does");
   check_word(options, "loss", {"mse", "relative", "fisher"});
   check_range(options, "prob", 0, 1);
   check_range(options, "warm_up", 0, 1);
   check_range(options, "joint_warm_up", 0, 1);
   for (const char* count : {"max_count", "joint_count"}) check_count(options, count, 0, 1e9);
   for (const char* name : {"capture", "early_stop"}) check_switch(options, name);
+  QUENCH_CHECK(
+      !options.flag("early_stop") || options.word("round_mode") == "learned_hard_sigmoid",
+      "early_stop ends a unit when its roundings are decided, which only 'round_mode: learned_hard_sigmoid' does");
   Augment(options.word("joint_augment"), 0);
   for (const char* rate : {"lr", "scale_lr", "weight_scale_lr", "bias_lr", "weight", "prediction", "joint_lr",
                            "joint_scale_lr", "joint_kl"})

@@ -88,6 +88,14 @@ TEST(Distributed, AnErrorOfOneStopsTheOthers) {
   EXPECT_NE(two.error(0).find("no_such_model.onnx"), std::string::npos) << two.error(0);
 }
 
+TEST(Distributed, OtherDataInOneIsAnError) {
+  const std::string which = "exec \"$@\" '" + demo_data(0, 20) + "'$RANK";  // 200 and 201 items
+  StartedTogether two(2, {"/bin/sh", "-c", which, "sh", program_path(), "eval", demo_model(), "--data"}, true);
+  EXPECT_TRUE(two.end_within(60));
+  for (const std::size_t rank : {0, 1}) EXPECT_EQ(two.code(rank), 1);
+  EXPECT_NE(two.error(0).find("process 1 of 2 has other data (201 items"), std::string::npos) << two.error(0);
+}
+
 TEST(Distributed, LearnedRoundingIsForOneProcess) {
   const TemporaryFolder folder;
   StartedTogether two(2, command({"quantize", demo_model(), "--platform", "academic", "--bits", "w4a4", "--method",

@@ -158,7 +158,7 @@ TEST(Method, UnitsAreShown) {
   ASSERT_EQ(named.json().size(), 3U);
   EXPECT_EQ(named.json().at(0).at("layers").back(), "block1.conv2");
   EXPECT_EQ(quench_run({"inspect", demo_model(), "--units", "block1.conv2", "--json"}).json().size(), 2U);
-  expect_refused(quench_run({"inspect", demo_model(), "--units", "block1.conv2,block3"}), "unknown layer 'block3'");
+  expect_refused(quench_run({"inspect", demo_model(), "--units", "block1.conv2, block3"}), "unknown layer 'block3'");
   expect_refused(quench_run({"inspect", demo_model(), "--units", "bloc"}), "did you mean 'block'");
 }
 
@@ -175,6 +175,7 @@ TEST(Method, BadInputIsRefused) {
   refused({"--bits", "4/4", "--method", "qdrop"}, "must look like w4a8");
   refused({"--bits", "w4a4", "--method", "qdrop", "--set", "method.prop=1"}, "did you mean 'prob'");
   refused({"--method", "qdrop"}, "bits");
+  refused({"--bits", "w4a4", "--method", "qdrop", "--set", "method.name=brecq"}, "cannot be given together");
   refused({"--max-memory", "1G"}, "give --method NAME");
   expect_refused(quench_run({"quantize", demo_model(), "--platform", "onnxruntime", "--calib", demo_data(0, 4), "-o",
                              folder.path("out"), "--resume"}),
@@ -276,13 +277,18 @@ TEST_F(Resumed, AfterKills) {
   finish();
 }
 
+TEST_F(Resumed, NotWhenItIsFinished) {
+  const std::string before = read_text(made_->path("whole/record.json"));
+  expect_refused(quench_run(together(made_->path("whole"), {"--resume"})), "there is nothing to resume");
+  EXPECT_EQ(read_text(made_->path("whole/record.json")), before);
+}
+
 // An interrupt says how to go on; where caches lie may change.
 TEST_F(Resumed, AfterAnInterruptWithLessMemory) {
   const TemporaryFolder outputs;
   const pid_t child = start_program(together(folder_.path("broken")), outputs);
-  for (int i = 0; i < 12000 && units_in(folder_.path("broken/.reconstruction")) == 0; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const auto has_said_a_unit = [&] { return read_text(outputs.path("err")).find("(1 of ") != std::string::npos; };
+  for (int i = 0; i < 12000 && !has_said_a_unit(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   ::kill(child, SIGINT);
   const Outcome interrupted = wait_for(child, outputs);
   EXPECT_EQ(interrupted.code, 130);

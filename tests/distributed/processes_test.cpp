@@ -95,7 +95,10 @@ TEST(Processes, FourWorkTogether) {
 // torchrun listens at the port itself, and says so.
 TEST(Processes, MeetWhereTheLauncherListens) {
   const auto body = [](const Processes& processes) { expect_bytes(processes); };
-  if (is_one_of_several()) return together(2, body);
+  if (is_one_of_several()) {
+    together(2, body);
+    return together(2, body);  // as a script's second command does
+  }
   ::setenv("TORCHELASTIC_USE_AGENT_STORE", "True", 1);
   ::setenv("TORCHELASTIC_RESTART_COUNT", "1", 1);
   StartedTogether two(2, this_test());
@@ -105,9 +108,9 @@ TEST(Processes, MeetWhereTheLauncherListens) {
   options.port = static_cast<std::uint16_t>(two.port());
   options.isServer = true;
   const auto launcher = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
-  launcher->set("quench/2/0/alive/1", std::vector<std::uint8_t>{'7'});  // of an earlier attempt
+  launcher->set("quench/2/0/run1/alive/1", std::vector<std::uint8_t>{'7'});  // of an earlier attempt
   expect_played(two, 2);
-  EXPECT_TRUE(launcher->check({"quench/2/1/alive/1"}));
+  EXPECT_TRUE(launcher->check({"quench/2/1/run2/alive/1"}));
 }
 
 TEST(Processes, OnesThatDoNotComeAreNamed) {

@@ -14,7 +14,7 @@ void join(UnitWork& network, UnitRecord& record) { learn_jointly(network, record
 // Chosen on images that no table reports (docs/results.md, Learned rounding).
 std::vector<OptionInfo> options() {
   return with_fallbacks(
-      rounding_options(0.5, 2000),
+      rounding_options(0.5, 1000),
       {{"round_mode", std::string("straight_through")}, {"lr", 1e-2}, {"weight_scale_lr", 3e-4}, {"bias_lr", 1e-3}});
 }
 
