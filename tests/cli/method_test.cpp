@@ -250,8 +250,6 @@ class Resumed : public testing::Test {
 
   TemporaryFolder folder_;
   static double seconds_;  // of the unbroken run
-
- private:
   static std::unique_ptr<TemporaryFolder> made_;
 };
 double Resumed::seconds_ = 0;
