@@ -135,13 +135,13 @@ TEST(Processes, TwoJobsDoNotMixAtOnePort) {
   place.size = 2;
   place.address = "127.0.0.1";
   place.port = store->getPort();
-  store->add("quench/2//taken/1", 1);
-  EXPECT_ERROR(Processes{place}, "there is another process 1 of 2 at 127.0.0.1",
+  ProcessOptions impatient;
+  impatient.join_seconds = 1;
+  store->add("quench/2//run/taken/1", 1);
+  EXPECT_ERROR(Processes(place, impatient), "there is another process 1 of 2 at 127.0.0.1",
                "does another job use this MASTER_PORT");
   place.rank = 2;
   place.size = 3;
-  ProcessOptions impatient;
-  impatient.join_seconds = 1;
   EXPECT_ERROR(Processes(place, impatient), "of 3 processes, these did not arrive within 1 s: 0, 1");
 }
 
