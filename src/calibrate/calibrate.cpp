@@ -1,4 +1,6 @@
 #include "quench/calibrate.h"
+#include "data/data_description.h"
+#include "distributed/check_same.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -17,7 +19,6 @@
 #include "core/counted.h"
 #include "data/fed_items.h"
 #include "data/feed.h"
-#include "data/same_data.h"
 #include "quench/distributed.h"
 #include "quench/error.h"
 
@@ -157,7 +158,7 @@ void note_averages(const Observing& observing, CalibrationRecord& record) {
 // This process's share of the data, or all of it.
 void observe_anew(Graph& graph, Observing& observing, const Dataset& data, const CalibrationOptions& options,
                   CalibrationRecord& record) {
-  check_same_data(options.processes, data);
+  check_same(options.processes, "data", [&] { return data_description(data); });
   const Shares shares(observing, options);
   record.filled = !observing.by_batch() && !options.on_quantized && items_lead(graph, observing);
   record.watched = can_watch(graph, options, record);

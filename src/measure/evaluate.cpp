@@ -1,4 +1,6 @@
 #include "quench/evaluate.h"
+#include "data/data_description.h"
+#include "distributed/check_same.h"
 
 #include <ATen/ATen.h>
 
@@ -10,7 +12,6 @@
 #include "core/joined.h"
 #include "data/fed_items.h"
 #include "data/feed.h"
-#include "data/same_data.h"
 #include "kernels/device_copy.h"
 #include "measure/fast_run.h"
 #include "measure/gather_results.h"
@@ -138,7 +139,7 @@ EvalResult evaluate(const Graph& graph, const Dataset& data, const EvalOptions& 
   Run run_reference;
   if (metrics.needs_reference()) run_reference = runner(*options.reference, metrics.outputs(), options);
   const auto start = Clock::now();
-  check_same_data(options.processes, data);
+  check_same(options.processes, "data", [&] { return data_description(data); });
   Feed feed(graph, data, feed_options(options));
   result.batch = feed.batch_size();
   Scoring scoring(feed, options, metrics, result);

@@ -8,7 +8,8 @@
 
 #include "core/hash.h"
 #include "data/batch_size.h"
-#include "data/same_data.h"
+#include "data/data_description.h"
+#include "distributed/check_same.h"
 #include "quench/error.h"
 #include "quench/observer.h"
 #include "quench/quantizers.h"
@@ -64,7 +65,7 @@ void TrainTogether::check_batch(const Dataset& data, std::int64_t batch) const {
                ", of which several processes cannot take shares: train it in one, or leave its batch dimension open");
   QUENCH_CHECK(batch % all_.size() == 0, "a batch of ", batch, " items cannot be shared by ", all_.size(),
                " processes: it must be a multiple of their number");
-  check_same_data(&all_, data);
+  check_same(&all_, "data", [&] { return data_description(data); });
   QUENCH_CHECK(data.size() >= batch, "the training data has ", data.size(), " items, fewer than one batch of ", batch,
                ": several processes need a whole one");
 }

@@ -1,0 +1,16 @@
+#include "distributed/check_same.h"
+
+#include "quench/distributed.h"
+#include "quench/error.h"
+
+namespace quench {
+
+void check_same(const Processes* processes, const std::string& what, const std::function<std::string()>& description) {
+  if (!processes || !processes->are_several()) return;
+  const std::vector<std::string> all = processes->gather(description());
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    QUENCH_CHECK(all[rank] == all[0], "process ", rank, " of ", all.size(), " has other ", what, " (", all[rank],
+                 ") than process 0 (", all[0], "): all must be given the same");
+}
+
+}  // namespace quench
