@@ -1,6 +1,9 @@
 // `quench train` in several processes: the first one writes and reports, and what a killed one leaves is resumed.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "cli/demo.h"
 #include "cli/program.h"
 #include "support/together.h"
@@ -87,7 +90,11 @@ TEST(DistributedTraining, AnInterruptStopsAllWithACheckpoint) {
     const std::string name = "parts" + std::to_string(interrupted);
     {
       StartedTogether two(2, job(folder.path(name), {"--set", "train.checkpoint_every=0"}), true);
-      ASSERT_TRUE(appears(folder.path(name + "/training/steps.csv"))) << two.error(0);
+      const std::string steps = folder.path(name + "/training/steps.csv");
+      ASSERT_TRUE(appears(steps)) << two.error(0);
+      // After its first step each of them looks for interrupts; the second takes both.
+      for (int i = 0; i < 6000 && lines_of(read_text(steps)) < 3; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
       two.kill(interrupted, SIGINT);
       EXPECT_TRUE(two.end_within(30));
       for (const std::size_t rank : {0, 1}) EXPECT_NE(two.code(rank), 0);
