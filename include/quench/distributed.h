@@ -42,8 +42,11 @@ struct ProcessOptions {
   double join_seconds = 300.0;  // how long to wait for the others at start
   int silence_seconds = 5;      // one that gives no sign of life for so long is dead
   std::string advice = {};      // ends the message of a process that stops because another one did
+  double notice_seconds = 5.0;  // after so long at the start, `waiting` is told for whom it waits
+  std::function<void(const std::string& message)> waiting = {};
   // Called, from a thread of its own, when another process is dead. The default prints the message and ends this
-  // process with exit code 1: what waits for the dead one in a collective operation could not be woken in another way.
+  // process with exit code 1 (130 if the other one was interrupted): what waits for the dead one in a collective
+  // operation could not be woken in another way.
   std::function<void(const std::string& message)> stop = {};
 };
 
@@ -75,6 +78,7 @@ class Processes {
   std::vector<std::string> gather(const std::string& bytes) const;               // everyone's, by rank
   std::vector<std::string> gather(const std::vector<std::string>& texts) const;  // everyone's, one after the other
   void barrier() const;
+  void agree_to_stop() const;  // a barrier: an exception that ends a process after it is no failure to the others
   // Begins to add a contiguous tensor up, in place. What is returned waits until it is done; the tensor must live on
   // until then.
   std::function<void()> start_sum(at::Tensor& tensor) const;

@@ -27,6 +27,12 @@ class Error : public std::exception {
   std::string text_;
 };
 
+// Work that was asked to stop, and that did so in good order: what there is to go on from is written.
+class Interrupted : public Error {
+ public:
+  using Error::Error;
+};
+
 // A bug in quench itself, with the context in which it showed. Not an Error: code that handles broken input
 // must not mistake it for one. Only rethrow_with_context throws it.
 class InternalError : public std::exception {

@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "cli/flag_names.h"
+#include "distributed/signs_of_life.h"
 #include "quench/error.h"
 #include "report/machine.h"
 
@@ -64,6 +65,14 @@ std::string device_for(const std::string& device, const ProcessPlace& place) {
   if (device != "cuda" || place.size == 1) return device;
   const auto devices = static_cast<int>(describe_machine().cuda_devices.size());
   return concat("cuda:", devices > 0 ? place.local_rank % devices : place.local_rank);
+}
+
+ProcessOptions process_options(const ProcessPlace& place) {
+  ProcessOptions options;
+  options.waiting = [who = name_of_process(place.rank, place.size)](const std::string& message) {
+    std::cerr << concat("quench (", who, "): ", message, "\n") << std::flush;
+  };
+  return options;
 }
 
 void add_metric_option(CLI::App& command, std::vector<std::string>& metrics, const std::string& what) {

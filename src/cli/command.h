@@ -47,7 +47,8 @@ std::string is_count(const std::string& text);
 void add_device_option(CLI::App& command, std::string& device);  // --device, checked when the command runs
 void check_device(const std::string& device);
 std::string device_for(const std::string& device,
-                       const ProcessPlace& place);  // of several processes each takes its own
+                       const ProcessPlace& place);          // of several processes each takes its own
+ProcessOptions process_options(const ProcessPlace& place);  // says on the standard error for whom this one waits
 // --metric NAME:option=value,..., repeatable; an unknown one is refused at once. `what` it is for begins the help.
 void add_metric_option(CLI::App& command, std::vector<std::string>& metrics, const std::string& what);
 // --dim N=4, repeatable

@@ -213,7 +213,8 @@ class Other {
 
 void eval(Arguments options, const CommandLine& command_line) {
   const CommonOptions& common = command_line.common;
-  const Processes processes(command_line.place);  // first of all: an error of one stops the others
+  const Processes processes(command_line.place,
+                            process_options(command_line.place));  // first: an error of one stops the others
   options.device = device_for(options.device, command_line.place);
   check_options(options);
   const Evaluation evaluation(options, processes, common);

@@ -11,6 +11,7 @@
 #include "cli/usage.h"
 #include "core/exit_code.h"
 #include "core/interrupt.h"
+#include "distributed/signs_of_life.h"
 #include "quench/error.h"
 #include "quench/plugin.h"
 #include "quench/process.h"
@@ -20,10 +21,11 @@ namespace {
 
 int report(const std::exception& caught, bool json, const ProcessPlace& place) {
   const Error error = last_words(caught);
-  const std::string who = place.is_first() ? "" : concat(" (process ", place.rank, " of ", place.size, ")");
+  const std::string who = place.is_first() ? "" : concat(" (", name_of_process(place.rank, place.size), ")");
   std::cerr << "quench: error" << who << ": " << in_flags(error.what()) << std::endl;
   if (json && place.is_first()) print_json({{"error", error.message()}, {"context", error.context()}});
-  return noted_interrupt() != 0 ? 128 + noted_interrupt() : exit_code_of(caught);
+  if (noted_interrupt() != 0) return 128 + noted_interrupt();
+  return dynamic_cast<const Interrupted*>(&caught) ? kInterruptedCode : exit_code_of(caught);  // another process was
 }
 
 void add_commands(CLI::App& app, CommandLine& command_line) {

@@ -253,8 +253,8 @@ Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDa
   sets.profile = data.profile.get();
   try {
     return quantize(graph, sets, job.config, options);
-  } catch (Error& error) {
-    if (noted_interrupt() != 0) error.add_context("the same command with --resume goes on from there");
+  } catch (Interrupted& error) {
+    error.add_context("the same command with --resume goes on from there");
     throw;
   }
 }
@@ -350,7 +350,7 @@ void add_quantize(CLI::App& app, CommandLine& command_line) {
 void run_quantizing(const QuantizeArguments& arguments, const CommandLine& command_line) {
   const ProcessPlace place = arguments.dry_run ? ProcessPlace() : command_line.place;
   if (arguments.dry_run && !command_line.place.is_first()) return;
-  ProcessOptions options;
+  ProcessOptions options = process_options(command_line.place);
   if (arguments.trains) options.advice = "--resume goes on from the last checkpoint, with any number of processes";
   const Processes processes(place, options);  // first of all: an error of one stops the others
   QuantizeJob job = job_of(arguments);

@@ -17,7 +17,7 @@ std::atomic<int> started_group = 0;
 
 std::atomic<const char*> interrupt_advice = nullptr;
 
-std::atomic<bool> postponed = false;
+std::atomic<bool> postponed = false, watched = false, due = false;
 std::atomic<int> noted = 0;
 std::atomic<std::int64_t> noted_at = 0;  // in milliseconds
 
@@ -39,14 +39,25 @@ void say(std::string_view text) {
 
 void end_now(int signal) {
   if (noted == 0) noted_at = now_in_milliseconds();
-  if (int none = 0; postponed && noted.compare_exchange_strong(none, signal))
-    return say("\ninterrupted: ending in good order; once more ends at once\n");
-  if (postponed && noted != 0 && is_the_same(signal)) return;
-  if (const char* advice = interrupt_advice) say(advice);
-  end_at_once("\nquench: interrupted\n", 128 + signal);
+  int none = 0;
+  const bool is_first = noted.compare_exchange_strong(none, signal);
+  if (is_first && postponed) return say("\ninterrupted: ending in good order; once more ends at once\n");
+  if (is_first && watched) {
+    due = true;
+    return;
+  }
+  if ((postponed || watched) && !is_first && is_the_same(signal)) return;
+  end_interrupted();
 }
 
 }  // namespace
+
+bool interrupt_is_due() { return due; }
+
+void end_interrupted() {
+  if (const char* advice = interrupt_advice) say(advice);
+  end_at_once("\nquench: interrupted\n", 128 + noted);
+}
 
 // Only async-signal-safe calls: LibTorch's threads may hold any lock.
 void end_at_once(std::string_view message, int exit_code) noexcept {
@@ -68,12 +79,21 @@ PostponedInterrupt::PostponedInterrupt() { postponed = true; }
 PostponedInterrupt::~PostponedInterrupt() {
   postponed = false;
   // An error on its way ends the program in any case: another process was interrupted too, and answered for both.
-  if (noted != 0 && !answered_ && std::uncaught_exceptions() == 0) end_now(noted);
+  if (noted == 0 || answered_ || std::uncaught_exceptions() != 0) return;
+  if (!watched) end_interrupted();
+  due = true;
 }
 
 bool PostponedInterrupt::is_noted() {
   answered_ = noted != 0;
   return answered_;
+}
+
+WatchedInterrupt::WatchedInterrupt() { watched = true; }
+
+WatchedInterrupt::~WatchedInterrupt() {
+  watched = false;
+  if (due && std::uncaught_exceptions() == 0) end_interrupted();
 }
 
 int noted_interrupt() { return noted; }

@@ -27,6 +27,19 @@ class PostponedInterrupt {
 };
 int noted_interrupt();  // the signal of one that was noted so far; 0: there was none
 
+// While it lives an interrupt that nobody postpones is due, and whoever holds it looks for that and ends the process:
+// for one of several processes, which tells the others before. A second one ends the process as ever.
+class WatchedInterrupt {
+ public:
+  WatchedInterrupt();
+  ~WatchedInterrupt();  // one that is due ends the process now
+  WatchedInterrupt(const WatchedInterrupt&) = delete;
+  WatchedInterrupt& operator=(const WatchedInterrupt&) = delete;
+};
+bool interrupt_is_due();
+[[noreturn]] void end_interrupted();          // as an interrupt ends the process; from any thread
+inline constexpr int kInterruptedCode = 130;  // of a process that ends because another one was interrupted
+
 // The same, from any thread and at any time: the message goes to the standard error as it is.
 [[noreturn]] void end_at_once(std::string_view message, int exit_code) noexcept;
 

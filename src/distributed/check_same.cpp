@@ -1,5 +1,6 @@
 #include "distributed/check_same.h"
 
+#include "distributed/signs_of_life.h"
 #include "quench/distributed.h"
 #include "quench/error.h"
 
@@ -9,8 +10,8 @@ void check_same(const Processes* processes, const std::string& what, const std::
   if (!processes || !processes->are_several()) return;
   const std::vector<std::string> all = processes->gather(description());
   for (std::size_t rank = 1; rank < all.size(); ++rank)
-    QUENCH_CHECK(all[rank] == all[0], "process ", rank, " of ", all.size(), " has other ", what, " (", all[rank],
-                 ") than process 0 (", all[0], "): all must be given the same");
+    QUENCH_CHECK(all[rank] == all[0], name_of_process(static_cast<int>(rank), static_cast<int>(all.size())),
+                 " has other ", what, " (", all[rank], ") than rank 0 (", all[0], "): all must be given the same");
 }
 
 }  // namespace quench

@@ -11,7 +11,9 @@
 #include <cstring>
 #include <exception>
 
+#include "core/joined.h"
 #include "distributed/backends.h"
+#include "distributed/late_notice.h"
 #include "distributed/watchdog.h"
 #include "quench/error.h"
 
@@ -34,6 +36,13 @@ class QuietLog {
   const int before_ = FLAGS_caffe2_log_level;
 };
 
+std::string meeting_point_of(const ProcessPlace& place) { return concat(place.address, ":", place.port); }
+std::string listener_at(const ProcessPlace& place) { return place.launcher_hosts ? "the launcher" : "rank 0"; }
+
+void say(const ProcessOptions& options, const std::string& what) {
+  if (options.waiting) options.waiting(concat(what, ", for ", options.join_seconds, " s at most"));
+}
+
 StorePtr connect(const ProcessPlace& place, const ProcessOptions& options, bool hosts) {
   c10d::TCPStoreOptions how;
   how.port = static_cast<std::uint16_t>(place.port);
@@ -41,12 +50,16 @@ StorePtr connect(const ProcessPlace& place, const ProcessOptions& options, bool 
   how.waitWorkers = false;
   how.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.join_seconds * 1000));
   try {
+    const LateNotice late(options.notice_seconds, [&] {
+      say(options, concat("waiting for an answer at ", meeting_point_of(place), " (MASTER_ADDR, MASTER_PORT), where ",
+                          listener_at(place), " should listen"));
+    });
     const auto store = c10::make_intrusive<c10d::TCPStore>(place.address, how);
     return c10::make_intrusive<c10d::PrefixStore>(concat("quench/", place.size, "/", place.attempt), store);
   } catch (const std::exception& error) {
-    QUENCH_CHECK(!hosts, "process 0 cannot listen at port ", place.port, " (MASTER_PORT): ", plain_message(error));
-    fail("no answer from ", place.address, ":", place.port, " (MASTER_ADDR, MASTER_PORT) within ", options.join_seconds,
-         " s: ", place.launcher_hosts ? "the launcher" : "process 0", " should listen there");
+    QUENCH_CHECK(!hosts, "rank 0 cannot listen at port ", place.port, " (MASTER_PORT): ", plain_message(error));
+    fail("no answer from ", meeting_point_of(place), " (MASTER_ADDR, MASTER_PORT) within ", options.join_seconds,
+         " s: ", listener_at(place), " should listen there");
   }
 }
 
@@ -62,21 +75,42 @@ StorePtr within(const std::string& run, const StorePtr& store) {
 // Two jobs that were given one meeting point would take each other's words for their own.
 void take_place(c10d::Store& store, const ProcessPlace& place) {
   QUENCH_CHECK(store.add(concat("taken/", place.rank), 1) == 1, "there is another ",
-               name_of_process(place.rank, place.size), " at ", place.address, ":", place.port,
+               name_of_process(place.rank, place.size), " at ", meeting_point_of(place),
                ": does another job use this MASTER_PORT?");
 }
 
-void wait_for_all(c10d::Store& store, const ProcessPlace& place, const ProcessOptions& options) {
+std::vector<std::string> missing_ranks(c10d::Store& store, int size) {
+  std::vector<std::string> missing;
+  for (int rank = 0; rank < size; ++rank)
+    if (!store.check({sign_of(rank)})) missing.push_back(std::to_string(rank));
+  return missing;
+}
+
+bool all_come_within(c10d::Store& store, int size, double seconds) {
   std::vector<std::string> signs;
-  for (int rank = 0; rank < place.size; ++rank) signs.push_back(sign_of(rank));
+  for (int rank = 0; rank < size; ++rank) signs.push_back(sign_of(rank));
   try {
-    store.wait(signs);
+    store.wait(signs, std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000)));
+    return true;
   } catch (const std::exception&) {
-    std::string missing;
-    for (int rank = 0; rank < place.size; ++rank)
-      if (!store.check({sign_of(rank)})) missing += concat(missing.empty() ? "" : ", ", rank);
-    fail("of ", place.size, " processes, these did not arrive within ", options.join_seconds, " s: ", missing);
+    return false;
   }
+}
+
+// The first process says for whom all wait; while it is missing itself, all do.
+void wait_for_all(c10d::Store& store, const ProcessPlace& place, const ProcessOptions& options) {
+  const double at_first = std::min(options.notice_seconds, options.join_seconds);
+  if (all_come_within(store, place.size, at_first)) return;
+  std::vector<std::string> missing = missing_ranks(store, place.size);
+  const bool is_first_here = place.is_first() || (!missing.empty() && missing[0] == "0");
+  const double rest = options.join_seconds - at_first;
+  if (rest > 0 && is_first_here)
+    say(options, concat("waiting at ", meeting_point_of(place), " for ", missing.size(), " of ", place.size,
+                        " processes: rank ", joined(missing)));
+  if (rest > 0 && all_come_within(store, place.size, rest)) return;
+  missing = missing_ranks(store, place.size);
+  fail("of ", place.size, " processes, these did not arrive within ", options.join_seconds, " s: rank ",
+       joined(missing));
 }
 
 std::shared_ptr<c10d::Store> kept(const StorePtr& store) {
@@ -199,6 +233,11 @@ std::vector<std::string> Group::gather(const std::string& bytes) {
   for (std::size_t rank = 0; rank < all.size(); ++rank)
     result.emplace_back(static_cast<const char*>(all[rank].data_ptr()), static_cast<std::size_t>(lengths[rank]));
   return result;
+}
+
+void Group::agree_to_stop() {
+  barrier();
+  state_->watchdog->set_agreed();
 }
 
 void Group::barrier() {

@@ -27,6 +27,7 @@ class Group {
   void broadcast(at::Tensor& tensor);
   std::vector<std::string> gather(const std::string& bytes);
   void barrier();
+  void agree_to_stop();
 
  private:
   struct State;

@@ -69,6 +69,10 @@ void Processes::barrier() const {
   if (group_) group_->barrier();
 }
 
+void Processes::agree_to_stop() const {
+  if (group_) group_->agree_to_stop();
+}
+
 std::function<void()> Processes::start_sum(at::Tensor& tensor) const {
   return group_ ? group_->start_reduce(tensor, Reduction::kSum) : [] {};
 }

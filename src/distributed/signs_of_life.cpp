@@ -8,6 +8,8 @@ namespace {
 // Without a reason for the others to stop.
 bool left_quietly(const std::string& word) { return word == kLeftDone || word == kLeftTold; }
 
+constexpr const char* kWasInterrupted = " was interrupted";
+
 }  // namespace
 
 SignsOfLife::SignsOfLife(int rank, int size, int patience)
@@ -26,6 +28,8 @@ std::string SignsOfLife::verdict(const std::vector<std::string>& words) {
     if (rank == rank_ || left_quietly(words[at]) || !found.empty()) continue;
     if (words[at] == kLeftFailed)
       found = name_of_process(rank, size) + " has failed (its own message says why)";
+    else if (words[at] == kLeftInterrupted)
+      found = name_of_process(rank, size) + kWasInterrupted;
     else if (silent_[at] >= patience_)
       found = concat(name_of_process(rank, size), " has stopped (no sign of life for ", patience_, " s)");
   }
@@ -34,12 +38,15 @@ std::string SignsOfLife::verdict(const std::vector<std::string>& words) {
 
 bool SignsOfLife::others_left() const {
   for (std::size_t at = 0; at < words_.size(); ++at) {
-    const bool left = left_quietly(words_[at]) || words_[at] == kLeftFailed || silent_[at] >= patience_;
+    const bool said_why = words_[at] == kLeftFailed || words_[at] == kLeftInterrupted;
+    const bool left = left_quietly(words_[at]) || said_why || silent_[at] >= patience_;
     if (static_cast<int>(at) != rank_ && !left) return false;
   }
   return true;
 }
 
-std::string name_of_process(int rank, int size) { return concat("process ", rank, " of ", size); }
+bool is_of_interrupt(const std::string& verdict) { return verdict.ends_with(kWasInterrupted); }
+
+std::string name_of_process(int rank, int size) { return concat("rank ", rank, " of 0..", size - 1); }
 
 }  // namespace quench

@@ -8,6 +8,7 @@ namespace quench {
 
 inline constexpr const char* kLeftDone = "done";
 inline constexpr const char* kLeftFailed = "failed";
+inline constexpr const char* kLeftInterrupted = "interrupted";
 inline constexpr const char* kLeftTold = "told";  // it stops because another one did
 
 class SignsOfLife {
@@ -26,6 +27,7 @@ class SignsOfLife {
   std::vector<int> silent_;  // rounds
 };
 
-std::string name_of_process(int rank, int size);  // "process 1 of 4"
+bool is_of_interrupt(const std::string& verdict);
+std::string name_of_process(int rank, int size);  // "rank 1 of 0..3"
 
 }  // namespace quench

@@ -14,12 +14,16 @@ namespace quench {
 namespace {
 
 constexpr double kRound = 1.0;   // seconds between two signs
+constexpr int kLooks = 4;        // in a round, at what should not wait for long
 constexpr double kLinger = 2.5;  // until the others have read what is about to vanish
 constexpr const char* kVerdict = "verdict";
 
 std::vector<std::uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
 
-void end_this_process(const std::string& message) { end_at_once("quench: error: " + message + "\n", kUsersToMend); }
+void end_this_process(const std::string& message, bool is_interrupted) {
+  if (is_interrupted) end_at_once("quench: " + message + "\n", kInterruptedCode);
+  end_at_once("quench: error: " + message + "\n", kUsersToMend);
+}
 
 }  // namespace
 
@@ -54,19 +58,24 @@ Watchdog::~Watchdog() {
 }
 
 void Watchdog::leave() {
-  store_->set(sign_of(place_.rank), bytes_of(failed_ ? kLeftFailed : kLeftDone));
-  if (hosts()) wait_for_others_to_leave();
+  store_->set(sign_of(place_.rank), bytes_of(failed_ && !agreed_ ? kLeftFailed : kLeftDone));
+  if (hosts()) wait_for_others_to_leave(/*is_interrupted=*/false);
 }
 
 // What the first one knows vanishes with it, that it failed too.
-void Watchdog::wait_for_others_to_leave() {
-  constexpr int kLooks = 4;  // in a round: whoever waits for this process to end does not wait for long
+void Watchdog::wait_for_others_to_leave(bool is_interrupted) {
   SignsOfLife last(place_.rank, place_.size, kLooks * options_.silence_seconds);
   for (;;) {
     last.verdict(look());
-    if (last.others_left()) return;
+    if (last.others_left() || (interrupt_is_due() && !is_interrupted)) return;
     std::this_thread::sleep_for(std::chrono::duration<double>(kRound / kLooks));
   }
+}
+
+void Watchdog::tell_of_interrupt() {
+  store_->set(sign_of(place_.rank), bytes_of(kLeftInterrupted));
+  if (hosts()) wait_for_others_to_leave(/*is_interrupted=*/true);
+  end_interrupted();
 }
 
 std::vector<std::string> Watchdog::look() {
@@ -83,7 +92,9 @@ bool Watchdog::goes_on_after(double seconds) {
 
 void Watchdog::watch() {
   try {
-    while (goes_on_after(kRound)) {
+    for (int looks = 1; goes_on_after(kRound / kLooks); ++looks) {
+      if (interrupt_is_due()) return tell_of_interrupt();
+      if (looks % kLooks != 0) continue;
       store_->set(sign_of(place_.rank), bytes_of(std::to_string(++rounds_)));
       // The verdict is read after the signs: whoever leaves because of it leaves when it is there.
       const std::vector<std::string> words = look();
@@ -119,7 +130,7 @@ void Watchdog::conclude(const std::string& verdict) {
     verdict_ = concat(verdict, "; this one stops too", options_.advice.empty() ? "" : ". ", options_.advice);
     changed_.notify_all();
   }
-  options_.stop ? options_.stop(verdict_) : end_this_process(verdict_);
+  options_.stop ? options_.stop(verdict_) : end_this_process(verdict_, is_of_interrupt(verdict));
 }
 
 std::string Watchdog::wait_for_verdict() {

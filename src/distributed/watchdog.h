@@ -1,5 +1,5 @@
 // Gives a sign of life once a second and looks at those of the others, at the meeting point of a group. When one of
-// them is dead this process stops too, whatever it waits for.
+// them is dead this process stops too, whatever it waits for; when this one is interrupted, it tells the others.
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/interrupt.h"
 #include "distributed/signs_of_life.h"
 #include "quench/distributed.h"
 
@@ -33,6 +34,7 @@ class Watchdog {
   Watchdog& operator=(const Watchdog&) = delete;
 
   void set_failed() { failed_ = true; }
+  void set_agreed() { agreed_ = true; }  // all processes stop: however this one ends, that is no news
   // What is known to have happened to another process, or "" if nothing is found for as long as a dead one would stay
   // unnoticed.
   std::string wait_for_verdict();
@@ -44,15 +46,17 @@ class Watchdog {
   bool goes_on_after(double seconds);
   void conclude(const std::string& verdict);
   void leave();
-  void wait_for_others_to_leave();
+  void wait_for_others_to_leave(bool is_interrupted);
+  void tell_of_interrupt();
   bool hosts() const { return place_.is_first() && !place_.launcher_hosts; }
 
+  const WatchedInterrupt interrupt_;
   const std::shared_ptr<c10d::Store> store_;
   const ProcessPlace place_;
   const ProcessOptions options_;
   SignsOfLife signs_;
   std::atomic<int> rounds_ = 0;
-  std::atomic<bool> failed_ = false;
+  std::atomic<bool> failed_ = false, agreed_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ends_ = false;    // guarded by the mutex

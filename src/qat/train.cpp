@@ -150,8 +150,8 @@ class Trainer : public Training {
   void stop_if_asked() {
     if (!options_.stop || !together_.any(options_.stop())) return;
     save();
-    together_.processes().barrier();
-    fail("training was interrupted after step ", state_.step, " of ", all_steps());
+    together_.processes().agree_to_stop();
+    throw Interrupted(concat("training was interrupted after step ", state_.step, " of ", all_steps()));
   }
 
   void finish_epoch() {

@@ -120,9 +120,14 @@ TEST(Processes, OnesThatDoNotComeAreNamed) {
   place.port = free_port();
   ProcessOptions options;
   options.join_seconds = 1;
-  EXPECT_ERROR(Processes(place, options), "of 3 processes", "did not arrive within 1 s: 1, 2");
+  options.notice_seconds = 0.3;
+  std::string heard;
+  options.waiting = [&](const std::string& message) { heard = message; };
+  EXPECT_ERROR(Processes(place, options), "of 3 processes", "did not arrive within 1 s: rank 1, 2");
+  EXPECT_NE(heard.find(" for 2 of 3 processes: rank 1, 2, for 1 s at most"), std::string::npos) << heard;
   place.rank = 1;
-  EXPECT_ERROR(Processes(place, options), "no answer from 127.0.0.1", "MASTER_PORT", "process 0 should listen there");
+  EXPECT_ERROR(Processes(place, options), "no answer from 127.0.0.1", "MASTER_PORT", "rank 0 should listen there");
+  EXPECT_NE(heard.find("where rank 0 should listen, for 1 s at most"), std::string::npos) << heard;
 }
 
 // The first process of another job listens there.
@@ -138,11 +143,11 @@ TEST(Processes, TwoJobsDoNotMixAtOnePort) {
   ProcessOptions impatient;
   impatient.join_seconds = 1;
   store->add("quench/2//run/taken/1", 1);
-  EXPECT_ERROR(Processes(place, impatient), "there is another process 1 of 2 at 127.0.0.1",
+  EXPECT_ERROR(Processes(place, impatient), "there is another rank 1 of 0..1 at 127.0.0.1",
                "does another job use this MASTER_PORT");
   place.rank = 2;
   place.size = 3;
-  EXPECT_ERROR(Processes(place, impatient), "of 3 processes, these did not arrive within 1 s: 0, 1");
+  EXPECT_ERROR(Processes(place, impatient), "of 3 processes, these did not arrive within 1 s: rank 0, 1");
 }
 
 TEST(Processes, APortThatIsTakenIsSaid) {
@@ -157,7 +162,7 @@ TEST(Processes, APortThatIsTakenIsSaid) {
   place.size = 2;
   place.address = "127.0.0.1";
   place.port = ntohs(address.sin6_port);
-  EXPECT_ERROR(Processes{place}, "process 0 cannot listen at port", "(MASTER_PORT)");
+  EXPECT_ERROR(Processes{place}, "rank 0 cannot listen at port", "(MASTER_PORT)");
   ::close(listener);
 }
 

@@ -11,7 +11,7 @@ TEST(SignsOfLife, OneThatStandsStillForLongIsDead) {
   EXPECT_EQ(signs.verdict({"2", "1"}), "");
   EXPECT_EQ(signs.verdict({"3", "1"}), "");
   EXPECT_FALSE(signs.others_left());
-  EXPECT_EQ(signs.verdict({"4", "1"}), "process 1 of 2 has stopped (no sign of life for 3 s)");
+  EXPECT_EQ(signs.verdict({"4", "1"}), "rank 1 of 0..1 has stopped (no sign of life for 3 s)");
   EXPECT_TRUE(signs.others_left());
 }
 
@@ -50,7 +50,7 @@ TEST(SignsOfLife, WhoStopsBecauseOfAnotherIsNoReasonToStop) {
 
 TEST(SignsOfLife, WhoFailedStopsTheOthers) {
   SignsOfLife signs(0, 3, 2);
-  EXPECT_EQ(signs.verdict({"1", "1", kLeftFailed}), "process 2 of 3 has failed (its own message says why)");
+  EXPECT_EQ(signs.verdict({"1", "1", kLeftFailed}), "rank 2 of 0..2 has failed (its own message says why)");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <iostream>
 
+#include "core/interrupt.h"
 #include "quench/error.h"
 #include "support/together.h"
 
@@ -37,6 +38,13 @@ void play_killed_in_a_loop() {
 }
 
 void play_host_killed() { add_up_forever(Processes(place_of_process(), impatient())); }
+
+void play_interrupted() {
+  end_cleanly_on_interrupt();
+  ProcessOptions options = impatient();
+  options.advice = "--resume goes on";
+  add_up_forever(Processes(place_of_process(), options));
+}
 
 // One computes on its own, and Gloo tells it nothing; the others wait for it.
 void play_waiting_for_another() {
@@ -95,16 +103,21 @@ struct Part {
   int killed;  // -1: none
   int code;    // of the others
   std::string message;
+  int signal = SIGKILL;
 };
 
 const Part kParts[] = {
     {play_killed_in_a_loop, 2, 1, 1,
-     "quench: error: process 1 of 2 has stopped (no sign of life for 5 s); this one stops too. --resume goes on from "
+     "quench: error: rank 1 of 0..1 has stopped (no sign of life for 5 s); this one stops too. --resume goes on from "
      "the last checkpoint\n"},
-    {play_waiting_for_another, 4, 2, 1, "process 2 of 4 has stopped (no sign of life for 4 s); this one stops too\n"},
-    {play_host_killed, 4, 0, 1, "process 0 of 4 has stopped (its connection is gone); this one stops too\n"},
-    {play_handling_it, 2, 1, 1, "thrown: process 1 of 2 has stopped (no sign of life for 4 s)"},
-    {play_failing, 3, -1, 1, "process 0 of 3 has failed (its own message says why); this one stops too\n"},
+    {play_waiting_for_another, 4, 2, 1, "rank 2 of 0..3 has stopped (no sign of life for 4 s); this one stops too\n"},
+    {play_host_killed, 4, 0, 1, "rank 0 of 0..3 has stopped (its connection is gone); this one stops too\n"},
+    {play_interrupted, 3, 1, 130, "quench: rank 1 of 0..2 was interrupted; this one stops too. --resume goes on\n",
+     SIGINT},
+    {play_interrupted, 2, 0, 130, "quench: rank 0 of 0..1 was interrupted; this one stops too. --resume goes on\n",
+     SIGTERM},
+    {play_handling_it, 2, 1, 1, "thrown: rank 1 of 0..1 has stopped (no sign of life for 4 s)"},
+    {play_failing, 3, -1, 1, "rank 0 of 0..2 has failed (its own message says why); this one stops too\n"},
     {play_leaving_early, 2, -1, 1, "thrown: the connection to the other processes broke: "},
     {play_done, 3, -1, 0, ""},
 };
@@ -128,14 +141,17 @@ void kill_one(const StartedTogether& processes, const Part& part) {
     sleep(0.02);
   }
   sleep(0.2);
-  processes.kill(static_cast<std::size_t>(part.killed));
+  processes.kill(static_cast<std::size_t>(part.killed), part.signal);
 }
 
 void expect_end(StartedTogether& processes, const Part& part) {
   EXPECT_TRUE(processes.end_within(20)) << part.message;
   for (int rank = 0; rank < part.count; ++rank) {
     const std::string said = processes.error(static_cast<std::size_t>(rank));
-    if (rank == part.killed) continue;
+    if (rank == part.killed) {
+      if (part.signal != SIGKILL) EXPECT_EQ(processes.code(static_cast<std::size_t>(rank)), 128 + part.signal) << said;
+      continue;
+    }
     if (part.killed < 0 && rank == 0) {
       EXPECT_EQ(processes.code(0), part.play == play_failing ? 3 : 0) << said;
       if (part.play == play_failing) EXPECT_NE(said.find("no such file"), std::string::npos) << said;
