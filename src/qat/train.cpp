@@ -68,6 +68,7 @@ class Trainer : public Training {
     record_.resumed_from = state_.step;
     stop_if_asked();
     if (state_.step == 0 && data_.validation && !loop_->finds_scales()) measure_start();
+    stop_if_asked();  // it may have taken long
     for (; state_.epoch <= options_.epochs && !is_over(); ++state_.epoch) run_epoch();
     loop_->prepare_for_val(*this);
     if (options_.keep_best && (state_.best_epoch > 0 || state_.start))
@@ -284,6 +285,7 @@ class Trainer : public Training {
 };
 
 TrainRecord trained(QuantizedModel& model, const TrainData& data, const TrainOptions& options, const Graph* teacher) {
+  if (options.stop) options.stop();  // from here on an interrupt is answered by a checkpoint
   check_train_options(options);
   check_trainable(data.train, options);
   if (data.validation) check_validates(model.graph, *data.validation, options);

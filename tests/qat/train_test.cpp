@@ -120,6 +120,21 @@ TEST(Train, StopsWhereItIsAskedToAndGoesOnFromThere) {
   }
 }
 
+// Who is asked begins to listen then: that must come ahead of all work. What comes in while the start is measured is
+// answered before a step is made.
+TEST(Train, ListensBeforeItsFirstStep) {
+  QuantizedModel model = calibrated();
+  TrainOptions options = quick();
+  bool was_asked = false, is_measured = false;
+  options.stop = [&] { return std::exchange(was_asked, true) && is_measured; };
+  options.batch = 0;
+  EXPECT_ERROR(train(model, {items(), &others()}, options), "batch");
+  EXPECT_TRUE(was_asked);
+  options.batch = quick().batch;
+  options.start_measured = [&](double) { is_measured = true; };
+  EXPECT_ERROR(train(model, {items(), &others()}, options), "training was interrupted after step 0 of 24");
+}
+
 struct Killed {};
 
 // Interrupted at any step, with every part that has state of its own.
