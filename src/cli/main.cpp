@@ -81,6 +81,8 @@ bool parse(CLI::App& app, int argc, char** argv, const CommonOptions& common) {
   } catch (const CLI::RequiredError& error) {
     if (app.get_subcommands().empty()) throw Error(explain_missing_command(app)).add_context(help_hint(app));
     throw Error(error.what()).add_context(help_hint(called_command(app)));
+  } catch (const CLI::ConversionError& error) {
+    throw Error(explain_conversion(called_command(app), error.what())).add_context(help_hint(called_command(app)));
   } catch (const CLI::ParseError& error) {
     throw Error(error.what()).add_context(help_hint(called_command(app)));
   }

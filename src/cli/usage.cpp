@@ -57,6 +57,17 @@ std::string explain_missing_command(const CLI::App& app) {
   return extras.empty() ? "no command was given" : explain_extra_arguments(app);
 }
 
+std::string explain_conversion(const CLI::App& command, const std::string& message) {
+  const std::string before = "Could not convert: ", between = " = ";
+  const std::size_t at = message.find(between);
+  if (!message.starts_with(before) || at == std::string::npos) return message;
+  const std::string name = message.substr(before.size(), at - before.size());
+  const CLI::Option* option = command.get_option_no_throw(name);
+  const bool is_switch = option && option->get_expected_min() == 0;
+  return concat(name, is_switch ? " is true or false, not '" : " takes a number, not '",
+                message.substr(at + between.size()), "'");
+}
+
 std::string help_hint(const CLI::App& command) {
   return concat("see 'quench ", command.get_parent() ? command.get_name() + " " : "", "--help'");
 }

@@ -19,6 +19,9 @@ std::string explain_extra_arguments(const CLI::App& command);
 // The message if no command was called: none was given, or a word that is not one (which throws).
 std::string explain_missing_command(const CLI::App& app);
 
+// "--lr takes a number, not 'fast'", of CLI11's message for a value that it could not convert.
+std::string explain_conversion(const CLI::App& command, const std::string& message);
+
 // "see 'quench eval --help'"
 std::string help_hint(const CLI::App& command);
 

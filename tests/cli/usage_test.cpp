@@ -69,6 +69,9 @@ TEST(Usage, RefusesValuesOutOfRange) {
   EXPECT_NE(error_of({"eval", "m", "--data", "d", "--batch", "none"}).find("--batch"), std::string::npos);
   EXPECT_NE(error_of({"run", "m", "--random", "--dim", "N"}).find("'N' is not NAME=NUMBER, such as N=4"),
             std::string::npos);
+  EXPECT_EQ(error_of({"train", "m", "--lr", "fast"}), "--lr takes a number, not 'fast'\n  see 'quench train --help'\n");
+  EXPECT_EQ(error_of({"quantize", "m", "--force=maybe"}),
+            "--force is true or false, not 'maybe'\n  see 'quench quantize --help'\n");
   for (const char* seed : {"-1", "1.5", "18446744073709551616", "x"})
     EXPECT_EQ(error_of({"run", "m", "--random", "--seed", seed}),
               "--seed: '" + std::string(seed) +
