@@ -88,6 +88,8 @@ struct PtqMethod {
   // for options that do not fit the network.
   void (*join)(UnitWork& network, UnitRecord& record) = nullptr;
   bool (*joins)(const Options& options, const Graph& network) = nullptr;
+  // A unit whose error is larger after learn() than before it stays as it was.
+  bool keeps_better = false;
 };
 using PtqMethodRegistry = Registry<PtqMethod>;
 

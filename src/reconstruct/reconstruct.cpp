@@ -63,6 +63,8 @@ UnitRecord record_of(const Unit& unit) {
   return record;
 }
 
+void add_note(UnitRecord& record, const std::string& note) { record.note += (record.note.empty() ? "" : "; ") + note; }
+
 class Reconstruction {
  public:
   Reconstruction(const QuantizedModel& model, const Dataset& data, const ReconstructOptions& options)
@@ -151,12 +153,28 @@ class Reconstruction {
       record_.notes.push_back(concat("the unit '", unit.name, "' learns nothing: ",
                                      unit.comparable ? concat("it has ", unit.outputs.size(), " outputs, not one")
                                                      : "its outputs cannot be compared item by item"));
-    for (Executor* one : {quantized_.get(), training_.get()}) one->refresh_constants();
     start = Clock::now();
-    const double error = streams_->run_quantized(*quantized_, unit, true);
+    double error = run_quantized(unit);
+    if (unit.learns() && keep_better(error)) error = run_quantized(unit);
     record_.cache_seconds += seconds_since(start);
     if (unit.learns()) finish(index, error);
     streams_->drop_unused(index);
+  }
+
+  double run_quantized(const Unit& unit) {
+    for (Executor* one : {quantized_.get(), training_.get()}) one->refresh_constants();
+    return streams_->run_quantized(*quantized_, unit, true);
+  }
+
+  // Too few iterations, or too large steps, can leave a unit worse than calibration did: then it stays as it was.
+  bool keep_better(double error) {
+    UnitRecord& record = record_.units.back();
+    if (!method_.keeps_better || record.resumed || error <= record.error_before) return false;
+    restore(calibrated_constants_);
+    learned_constants_ = std::move(calibrated_constants_);
+    record.moved = 0;
+    add_note(record, "what was there before is better, and is kept");
+    return true;
   }
 
   // The network as one unit, whose number comes after the last one's.
@@ -192,10 +210,11 @@ class Reconstruction {
                                 is_network ? ends() : std::vector<std::string>{},
                                 [&](std::int64_t done, std::int64_t total) { report(unit, done, total); }};
     UnitAtWork work(model_.graph, unit, *streams_, *training_, settings);
+    calibrated_constants_ = work.calibrated();
     (is_network ? method_.join : method_.learn)(work, record);
     steps_before_ += std::exchange(steps_, 0);
     training_->options().counter = nullptr;
-    if (!work.note().empty()) record.note += (record.note.empty() ? "" : "; ") + work.note();
+    if (!work.note().empty()) add_note(record, work.note());
     learned_constants_ = work.learned();
     record.seconds = seconds_since(start);
   }
@@ -263,10 +282,10 @@ class Reconstruction {
   std::unique_ptr<Streams> streams_;
   std::unique_ptr<Checkpoint> checkpoint_;
   std::unique_ptr<Executor> float_, quantized_, training_;
-  std::unique_ptr<Executor> recorded_;                   // the float network for autograd; null until it is asked for
-  std::map<std::string, at::Tensor> learned_constants_;  // of the unit just learned
-  std::int64_t learned_ = 0, resumed_ = 0;               // units
-  std::int64_t steps_before_ = 0, steps_ = 0;            // of finished units; of the present one
+  std::unique_ptr<Executor> recorded_;                  // the float network for autograd; null until it is asked for
+  TensorMap calibrated_constants_, learned_constants_;  // of the unit just learned, before and after
+  std::int64_t learned_ = 0, resumed_ = 0;              // units
+  std::int64_t steps_before_ = 0, steps_ = 0;           // of finished units; of the present one
   ReconstructionRecord record_;
 };
 

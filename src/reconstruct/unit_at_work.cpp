@@ -42,6 +42,15 @@ bool begins_with_any(const std::string& name, const std::vector<std::string>& pr
   return std::any_of(prefixes.begin(), prefixes.end(), [&](const std::string& one) { return name.starts_with(one); });
 }
 
+// What the quantizer makes of it in place of its weight, where and as its weight is; a copy.
+at::Tensor on_grid(const Node& quantizer, const at::Tensor& by) {
+  FakeQuantTensors here;  // where the value lies
+  for (const at::Tensor& one : fake_quant_tensors(quantizer).all) here.all.push_back(one.detach().to(by.device()));
+  const at::Tensor rounded = fake_quant_of(quantizer)->quantize(by.detach().to(at::kFloat), here, {});
+  const at::Tensor& weight = quantizer.input(0)->tensor();
+  return rounded.to(weight.device(), weight.scalar_type()).clone();
+}
+
 }  // namespace
 
 UnitAtWork::UnitAtWork(Graph& graph, const Unit& unit, const Streams& streams, Executor& training,
@@ -193,11 +202,7 @@ void UnitAtWork::check_quantizer_constant(const Value& constant, const at::Tenso
 void UnitAtWork::commit_weight(Node& quantizer, const at::Tensor& by) {
   QUENCH_CHECK(std::find(weights_.begin(), weights_.end(), &quantizer) != weights_.end(), quantizer.where(),
                " is not a weight of the unit '", unit_.name, "' that can learn");
-  FakeQuantTensors here;  // where the value lies
-  for (const at::Tensor& one : fake_quant_tensors(quantizer).all) here.all.push_back(one.detach().to(by.device()));
-  const at::Tensor on_grid = fake_quant_of(quantizer)->quantize(by.detach().to(at::kFloat), here, {});
-  Value& weight = *quantizer.input(0);
-  graph_.set_tensor(weight, on_grid.to(weight.tensor().device(), weight.tensor().scalar_type()).clone());
+  graph_.set_tensor(*quantizer.input(0), on_grid(quantizer, by));
   replaced_.erase(quantizer.output().name());
 }
 
@@ -214,6 +219,14 @@ std::map<std::string, at::Tensor> UnitAtWork::learned() const {
       for (int slot = 1; node->input(slot); ++slot)
         if (const Value* constant = node->input(slot); constant->is_constant())
           tensors[constant->name()] = constant->tensor();
+  return tensors;
+}
+
+std::map<std::string, at::Tensor> UnitAtWork::calibrated() const {
+  const c10::AutoGradMode no_grad(false);
+  std::map<std::string, at::Tensor> tensors = learned();
+  for (auto& [name, tensor] : tensors) tensor = tensor.detach().clone();
+  for (const Node* node : weights_) tensors[node->input(0)->name()] = on_grid(*node, node->input(0)->tensor());
   return tensors;
 }
 

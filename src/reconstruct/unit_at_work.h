@@ -58,6 +58,9 @@ class UnitAtWork : public UnitWork {
 
   const std::string& note() const { return note_; }   // which layers learn nothing, and why
   std::map<std::string, at::Tensor> learned() const;  // constants that may have changed, by name
+  // Copies of the same before anything learns, weights rounded to their grids.
+  std::map<std::string, at::Tensor> calibrated() const;
+
  private:
   RestOfNetwork& rest();
   void find_quantizers();

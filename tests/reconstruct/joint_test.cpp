@@ -25,12 +25,14 @@ ReconstructOptions joint(double iterations) {
 TEST(Joint, BringsTheOutputCloserAndLeavesWeightsOnTheirGrids) {
   const auto data = random_images(64);
   QuantizedModel model = calibrated_net(*data);
-  const ReconstructionRecord record = reconstruct(model, *data, joint(300));
+  ReconstructOptions options = joint(600);
+  options.options.set("joint_lr", 3e-3);
+  const ReconstructionRecord record = reconstruct(model, *data, options);
   ASSERT_EQ(record.units.size(), 5U);
   const UnitRecord& all = record.units.back();
   EXPECT_EQ(all.name, "network");
   EXPECT_EQ(all.layers.size(), 6U);
-  EXPECT_EQ(all.iterations, 300);
+  EXPECT_EQ(all.iterations, 600);
   EXPECT_NEAR(all.error_before, record.units[3].error_after, 1e-6);
   EXPECT_LT(all.error_after, 0.9 * all.error_before);
   for (const Node* node : quantizers_of(model.graph)) {

@@ -105,7 +105,7 @@ TEST(Reconstruct, ScalesOfActivationsLearnInBrecqAndStayInAdaRound) {
     return count;
   };
   EXPECT_EQ(moved("adaround"), 0);
-  EXPECT_GT(moved("brecq"), 4);
+  EXPECT_GT(moved("brecq"), 3);  // the first unit may stay as it was
 }
 
 TEST(Reconstruct, LeavesTheModelAloneWhenItFails) {
@@ -133,6 +133,34 @@ class Scratch {
  private:
   std::string path_;
 };
+
+// Rates that are far too high make every unit worse: then it stays what nearest rounding gives, also when it is
+// resumed.
+TEST_P(EveryMethod, AUnitThatBecomesWorseStaysAsItWas) {
+  const Scratch scratch;
+  const auto data = random_images(16);
+  QuantizedModel model = calibrated_net(*data), resumed = calibrated_net(*data);
+  const Graph before = model.graph.clone();
+  ReconstructOptions options = quick(GetParam(), 5);
+  options.checkpoint = scratch.path();
+  for (const char* rate : {"lr", "scale_lr", "weight_scale_lr", "bias_lr"}) options.options.set(rate, 100.0);
+  const ReconstructionRecord record = reconstruct(model, *data, options);
+  for (const UnitRecord& unit : record.units) {
+    EXPECT_EQ(unit.error_after, unit.error_before) << unit.name;
+    EXPECT_EQ(unit.note, "what was there before is better, and is kept") << unit.name;
+    EXPECT_EQ(unit.moved, 0) << unit.name;
+  }
+  for (const Node* node : quantizers_of(model.graph)) {
+    const Node& old = *before.find_node(node->name());
+    const FakeQuantTensors tensors = fake_quant_tensors(old);
+    EXPECT_TRUE(bit_equal(node->input(1)->tensor(), tensors.scale())) << node->name();
+    if (fake_quant_spec(old).role != Role::kWeight) continue;
+    const at::Tensor nearest = fake_quant_of(old)->quantize(old.input(0)->tensor(), tensors, {});
+    EXPECT_TRUE(bit_equal(node->input(0)->tensor(), nearest)) << node->name();
+  }
+  reconstruct(resumed, *data, options);
+  expect_same(resumed.graph, model.graph);
+}
 
 TEST(Reconstruct, AnInterruptedRunGoesOnToTheSameBits) {
   const Scratch folder;
