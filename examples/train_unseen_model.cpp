@@ -38,6 +38,7 @@ Arguments parse(int argc, char** argv) {
   app.add_option("model", arguments.model, "the ONNX file to write")->required();
   app.add_option("--epochs", train.epochs, "passes over the images")->capture_default_str();
   app.add_option("--seed", train.seed, "seed of weights, order and augmentation")->capture_default_str();
+  app.add_option("--device", train.device, "cpu, cuda")->capture_default_str();
   app.add_flag("--bf16", train.bf16, "convolutions in bfloat16");
   int threads = 1;
   app.add_option("--threads", threads, "threads of LibTorch")->capture_default_str();

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "quench/executor.h"
 
@@ -22,7 +24,9 @@ class Augment {
   at::Tensor varied(const at::Tensor& images, const at::Tensor& counter) const;
   at::Tensor random(const at::Tensor& like, const at::Tensor& counter, std::int64_t draw) const;
 
-  bool flip_ = false, crop_ = false, mix_ = false;
+  static const std::vector<std::pair<std::string, bool Augment::*>>& kinds();
+
+  bool flip_ = false, crop_ = false, warp_ = false, color_ = false, cut_ = false, mix_ = false, any_ = false;
   std::uint64_t seed_;
 };
 

@@ -34,7 +34,9 @@ RoundingSettings RoundingSettings::joint(const Options& options) {
   settings.rate = options.number("joint_lr");
   settings.scale_rate = options.number("joint_scale_lr");
   settings.warm_up = options.number("joint_warm_up");
-  settings.prob = 1;  // what is learned last is learned on the network as it will be
+  settings.prob = options.number("joint_prob");
+  if (const std::string mode = options.word("joint_round_mode"); !mode.empty())
+    settings.straight_through = mode == "straight_through";
   return settings;
 }
 
