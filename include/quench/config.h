@@ -35,7 +35,7 @@ struct JobData {
 
 // A reconstruction method and all its options, those not given with their defaults. Lists are words: "20,2".
 struct MethodConfig {
-  std::string name;  // adaround, brecq, qdrop, blockwise; "" for none
+  std::string name;  // adaround, brecq, qdrop, blockwise, networkwise; "" for none
   Options options;
 };
 

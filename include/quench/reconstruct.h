@@ -1,6 +1,6 @@
 // Reconstruction: the rounding of weights, and the scales of activations, are learned unit by unit, so that each unit
 // of the quantized network gives what it gives in the float one (docs/numerics.md 15). How is a method's affair
-// (quench/ptq_method.h): adaround, brecq, qdrop, blockwise, or a user's own.
+// (quench/ptq_method.h): adaround, brecq, qdrop, blockwise, networkwise, or a user's own.
 //
 //   quench::reconstruct(model, *data, {.method = "qdrop"});      // a calibrated model; now reconstructed
 #pragma once

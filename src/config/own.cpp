@@ -149,7 +149,7 @@ void read_method(MapReader map, JobConfig& job) {
   const auto name = map.text("name");
   if (!name)
     fail_at(map.tree(), "'", map.path_of("name"),
-            "' is missing: adaround, brecq, qdrop, blockwise ('quench list methods')");
+            "' is missing: adaround, brecq, qdrop, blockwise, networkwise ('quench list methods')");
   job.method = make_method(*name, map.rest_options(), map.tree());
 }
 

@@ -1,11 +1,9 @@
-// Variations of images, made on the device as part of a step that may be captured: each is mirrored, shifted, or mixed
-// with its neighbour at random. What the float network makes of them is what the quantized one shall make of them, so
-// that no label is needed.
+// Variations of images, made on the device as part of a step that may be captured: each is mirrored, shifted, given a
+// window of its neighbour, or mixed with it, at random. What the float network makes of them is what the quantized one
+// shall make of them, so that no label is needed.
 #pragma once
 
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "quench/executor.h"
 
@@ -13,7 +11,8 @@ namespace quench {
 
 class Augment {
  public:
-  // Of flip, crop and mix, with commas; throws for another word. The numbers follow from the seed and the counter.
+  // Of flip, crop, cut and mix, with commas, or auto: the first three if all that the network reads is pictures, else
+  // none. Throws for another word. The numbers follow from the seed and the counter.
   Augment(const std::string& words, std::uint64_t seed);
   // Throws unless the network reads images, if there is something to vary.
   void check_inputs(const Graph& network) const;
@@ -24,9 +23,7 @@ class Augment {
   at::Tensor varied(const at::Tensor& images, const at::Tensor& counter) const;
   at::Tensor random(const at::Tensor& like, const at::Tensor& counter, std::int64_t draw) const;
 
-  static const std::vector<std::pair<std::string, bool Augment::*>>& kinds();
-
-  bool flip_ = false, crop_ = false, warp_ = false, color_ = false, cut_ = false, mix_ = false, any_ = false;
+  bool auto_ = false, flip_ = false, crop_ = false, cut_ = false, mix_ = false;
   std::uint64_t seed_;
 };
 

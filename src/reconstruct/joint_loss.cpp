@@ -21,8 +21,8 @@ at::Tensor divergence(const at::Tensor& y, const at::Tensor& wanted) {
 
 }  // namespace
 
-JointLoss::JointLoss(UnitWork& network, const JointWeights& weights, const Augment& augment)
-    : network_(network), weights_(weights), augment_(augment) {}
+JointLoss::JointLoss(UnitWork& network, double divergence, const Augment& augment)
+    : network_(network), divergence_(divergence), augment_(augment) {}
 
 void JointLoss::backward(const at::Tensor& rows, std::uint64_t step, const at::Tensor& counter) {
   const NamedValues inputs = augment_.varied(network_.float_inputs(rows), counter);
@@ -45,8 +45,8 @@ double JointLoss::over_all() const {
     const NamedValues wanted = network_.run_float(inputs, network_.ends());
     for (const auto& [name, value] : network_.run(inputs, 0, network_.ends())) {
       const at::Tensor y = value.tensor().detach(), target = wanted.at(name).tensor();
-      at::Tensor loss = (y - target).square_().sum() / energy_of(target) * weight_of(name);
-      if (has_divergence(name, y)) loss = loss + divergence(y, target) * weights_.divergence;
+      at::Tensor loss = (y - target).square_().sum() / energy_of(target);
+      if (has_divergence(name, y)) loss = loss + divergence(y, target) * divergence_;
       sum += loss.item<double>() * static_cast<double>(count);
     }
   }
@@ -54,19 +54,13 @@ double JointLoss::over_all() const {
 }
 
 bool JointLoss::has_divergence(const std::string& name, const at::Tensor& y) const {
-  return name == network_.unit().output() && y.dim() == 2 && weights_.divergence > 0;
-}
-
-double JointLoss::weight_of(const std::string& name) const {
-  const std::vector<std::string>& ends = network_.ends();
-  const auto found = std::find(ends.begin(), ends.end(), name);
-  return ends.end() - found > 2 ? weights_.units : 1;
+  return name == network_.unit().output() && y.dim() == 2 && divergence_ > 0;
 }
 
 // The squared error relative to the float output's energy; of logits besides the divergence of the prediction.
 at::Tensor JointLoss::gradient(const std::string& name, const at::Tensor& y, const at::Tensor& wanted) const {
-  at::Tensor gradient = (y.detach() - wanted).mul_(2 * weight_of(name) / energy_of(wanted));
-  if (has_divergence(name, y)) gradient.add_(divergence_gradient(y, wanted), weights_.divergence);
+  at::Tensor gradient = (y.detach() - wanted).mul_(2 / energy_of(wanted));
+  if (has_divergence(name, y)) gradient.add_(divergence_gradient(y, wanted), divergence_);
   return gradient;
 }
 

@@ -7,15 +7,10 @@
 
 namespace quench {
 
-struct JointWeights {
-  double units;       // of the outputs of units before the last two: that and the prediction count fully
-  double divergence;  // of the prediction's
-};
-
 class JointLoss {
  public:
   // `network` must outlive it, and joins all units.
-  JointLoss(UnitWork& network, const JointWeights& weights, const Augment& augment);
+  JointLoss(UnitWork& network, double divergence, const Augment& augment);
   // Runs the network on these items and sends the gradient of the loss back through it. `step` for random choices,
   // `counter` is the same on the device or added to it.
   void backward(const at::Tensor& rows, std::uint64_t step, const at::Tensor& counter);
@@ -24,11 +19,10 @@ class JointLoss {
 
  private:
   bool has_divergence(const std::string& name, const at::Tensor& y) const;
-  double weight_of(const std::string& name) const;
   at::Tensor gradient(const std::string& name, const at::Tensor& y, const at::Tensor& wanted) const;
 
   UnitWork& network_;
-  const JointWeights weights_;
+  const double divergence_;  // weight of the prediction's
   const Augment augment_;
 };
 

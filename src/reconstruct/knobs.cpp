@@ -9,6 +9,11 @@
 #include "reconstruct/method_options.h"
 
 namespace quench {
+namespace {
+
+constexpr const char* kStraightThrough = "straight_through";
+
+}  // namespace
 
 RoundingSettings::RoundingSettings(const Options& options)
     : iterations(static_cast<std::int64_t>(options.number("max_count"))),
@@ -20,7 +25,7 @@ RoundingSettings::RoundingSettings(const Options& options)
       bias_rate(options.number("bias_lr")),
       prob(options.number("prob")),
       prediction(options.number("prediction")),
-      straight_through(options.word("round_mode") == "straight_through"),
+      straight_through(options.word("round_mode") == kStraightThrough),
       relative(options.word("loss") == "relative"),
       fisher(options.word("loss") == "fisher"),
       early_stop(options.flag("early_stop")),
@@ -34,9 +39,9 @@ RoundingSettings RoundingSettings::joint(const Options& options) {
   settings.rate = options.number("joint_lr");
   settings.scale_rate = options.number("joint_scale_lr");
   settings.warm_up = options.number("joint_warm_up");
-  settings.prob = options.number("joint_prob");
   if (const std::string mode = options.word("joint_round_mode"); !mode.empty())
-    settings.straight_through = mode == "straight_through";
+    settings.straight_through = mode == kStraightThrough;
+  settings.prob = 1;  // what is learned last is learned on the network as it will be
   return settings;
 }
 

@@ -62,7 +62,7 @@ class Loop {
     if (settings_.bias_rate > 0) make_biases();
     if (joins()) {
       const Options& options = work.options();
-      joint_ = std::make_unique<JointLoss>(work, JointWeights{options.number("joint_units"), options.number("joint_kl")},
+      joint_ = std::make_unique<JointLoss>(work, options.number("joint_kl"),
                                            Augment(options.word("joint_augment"), work.seed()));
       return;
     }
@@ -73,7 +73,7 @@ class Loop {
 
   void run(UnitRecord& record) {
     if (roundings_.empty()) return;
-    const double before = joint_ ? joint_error() : 0;
+    const double before = joint_ ? joint_->over_all() : 0;
     learn(record);
     if (joint_ && !is_better_than(before)) {
       scales_.undo();
@@ -98,15 +98,7 @@ class Loop {
   // All units together, with hard rounding.
   bool is_better_than(double before) {
     for (const Rounding& one : roundings_) work_.replace(one.quantizer().output(), one.hard());
-    return joint_error() <= before;
-  }
-
-  // With every activation quantized, as it will be.
-  double joint_error() {
-    scales_.set_prob(1);
-    const double error = joint_->over_all();
-    scales_.set_prob(settings_.prob);
-    return error;
+    return joint_->over_all() <= before;
   }
 
   // All alphas lie in one tensor, so that the regulariser is computed once, not weight by weight.
@@ -231,7 +223,6 @@ void check_rounding_options(const Options& options) {
   check_range(options, "prob", 0, 1);
   check_range(options, "warm_up", 0, 1);
   check_range(options, "joint_warm_up", 0, 1);
-  check_range(options, "joint_prob", 0, 1);
   for (const char* count : {"max_count", "joint_count"}) check_count(options, count, 0, 1e9);
   for (const char* name : {"capture", "early_stop"}) check_switch(options, name);
   QUENCH_CHECK(
@@ -239,7 +230,7 @@ void check_rounding_options(const Options& options) {
       "early_stop ends a unit when its roundings are decided, which only 'round_mode: learned_hard_sigmoid' does");
   Augment(options.word("joint_augment"), 0);
   for (const char* rate : {"lr", "scale_lr", "weight_scale_lr", "bias_lr", "weight", "prediction", "joint_lr",
-                           "joint_scale_lr", "joint_units", "joint_kl"})
+                           "joint_scale_lr", "joint_kl"})
     check_range(options, rate, 0, 1e3);
   const auto [from, to] = two_numbers(options, "b_range");
   QUENCH_CHECK(from >= 1 && to >= 1, "both numbers of the option 'b_range' must be at least 1, not ", from, " and ",
@@ -269,14 +260,15 @@ std::vector<OptionInfo> rounding_options(double prob, double iterations) {
        "weight of the KL divergence of the network's prediction with this unit quantized and all behind it in "
        "float (PD-Quant); 0: none"},
       {"joint_count", 0.0, "iterations with all units together, after the last unit (docs/numerics.md 15.5); 0: none"},
-      {"joint_round_mode", "", "that of the joint iterations; empty: as round_mode"},
+      {"joint_round_mode", "", "round_mode of the joint iterations; empty: the same"},
       {"joint_lr", 3e-3, "learning rate of the roundings while all units learn together"},
       {"joint_scale_lr", 4e-5, "that of the activations' scales; 0: they stay"},
       {"joint_warm_up", 0.7, "share of the joint iterations without the regulariser"},
-      {"joint_prob", 1.0, "probability that an element of an activation is quantized while all units learn together"},
-      {"joint_units", 1.0, "weight of the errors of units before the last one while all units learn together"},
       {"joint_kl", 1.0, "weight of the KL divergence of the network's prediction while all units learn together"},
-      {"joint_augment", "", "how images vary while all units learn together: flip, crop, mix, or several with commas"},
+      {"joint_augment", "",
+       "how images vary while all units learn together: flip, crop, cut, mix, or several with commas; auto: the first "
+       "three "
+       "if the network reads pictures alone (docs/numerics.md 15.5)"},
       {"capture", 1.0, "0: on a GPU, steps are run one by one instead of captured once and replayed"},
       {"early_stop", 0.0, "1: end a unit when all but one rounding in 1000 are decided"}};
 }

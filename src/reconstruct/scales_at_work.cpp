@@ -38,6 +38,10 @@ ScalesAtWork::ScalesAtWork(const std::vector<Node*>& quantizers, double prob, bo
     const FakeQuantSpec spec = fake_quant_spec(*node);
     if (!is_affine(spec)) continue;
     const bool may_learn = scale_may_learn(*node, quantizers);
+    FakeQuantSpec dropping = spec;
+    dropping.algorithm = "qdrop";
+    dropping.options = Options{{"prob", prob}};
+    set_fake_quant_spec(*node, dropping);
     before_.push_back({node, spec});
     at::Tensor scale = node->input(1)->tensor();
     if (contains(tensors_, scale)) continue;  // another quantizer of the unit shares it: it learns already
@@ -45,16 +49,6 @@ ScalesAtWork::ScalesAtWork(const std::vector<Node*>& quantizers, double prob, bo
     if (!learn || !may_learn) continue;
     tensors_.push_back(scale);
     began_.push_back(scale.detach().clone());
-  }
-  set_prob(prob);
-}
-
-void ScalesAtWork::set_prob(double prob) {
-  for (const Before& one : before_) {
-    FakeQuantSpec dropping = one.spec;
-    dropping.algorithm = "qdrop";
-    dropping.options = Options{{"prob", prob}};
-    set_fake_quant_spec(*one.node, dropping);
   }
 }
 

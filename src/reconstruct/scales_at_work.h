@@ -22,7 +22,6 @@ class ScalesAtWork {
 
   const Tensors& tensors() const { return tensors_; }  // that learn
   void undo();                                         // what they learned
-  void set_prob(double prob);                          // that an element is quantized
 
  private:
   struct Before {

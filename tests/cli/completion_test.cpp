@@ -50,7 +50,7 @@ TEST_F(BashCompletion, OffersTheOptionsOfTheCommand) {
 TEST_F(BashCompletion, OffersNamesOfTheRegistries) {
   EXPECT_EQ(offers({"quantize", "m.onnx", "--platform", "open"}), Words{"openvino"});
   EXPECT_EQ(offers({"ptq", "--platform", "=", "open"}), Words{"openvino"});
-  EXPECT_EQ(offers({"quantize", "--method", ""}), (Words{"adaround", "blockwise", "brecq", "qdrop"}));
+  EXPECT_EQ(offers({"quantize", "--method", ""}), (Words{"adaround", "blockwise", "brecq", "networkwise", "qdrop"}));
   EXPECT_EQ(offers({"verify", "--runtime", "t"}), (Words{"tract", "tvm"}));
   EXPECT_EQ(offers({"list", "run"}), Words{"runtimes"});
 }

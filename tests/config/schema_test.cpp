@@ -58,8 +58,8 @@ TEST(ConfigSchema, DefaultsAreThoseOfTheOptions) {
   const auto keys = config_keys();
   EXPECT_EQ(keys.at("train.epochs"), concat("passes over data.train (default: ", TrainOptions().epochs, ")"));
   EXPECT_EQ(keys.at("train.optimizer.name"), "sgd, adam or adamw (default: sgd)");
-  EXPECT_CONTAINS(keys.at("method.prob"), "(default: 1; blockwise: 0.5; qdrop: 0.5)");
-  EXPECT_CONTAINS(keys.at("method.max_count"), "(default: 20000; blockwise: 1000)");
+  EXPECT_CONTAINS(keys.at("method.prob"), "(default: 1; blockwise: 0.5; networkwise: 0.5; qdrop: 0.5)");
+  EXPECT_CONTAINS(keys.at("method.max_count"), "(default: 20000; blockwise: 1000; networkwise: 1000)");
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST(ReconstructOnCuda, PredictionsAndJointStepsAreCaptured) {
                               {"bias_lr", 1e-3},
                               {"joint_lr", 1e-2},
                               {"weight_scale_lr", 1e-3},
-                              {"joint_augment", "flip,crop,mix"}};
+                              {"joint_augment", "flip,crop,cut,mix"}};
     QuantizedModel model = calibrated_net(*data);
     const ReconstructionRecord record = reconstruct(model, *data, options);
     ASSERT_EQ(record.units.size(), 5U);

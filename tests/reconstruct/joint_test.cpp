@@ -49,7 +49,7 @@ TEST(Joint, AnInterruptedRunGoesOnToTheSameBits) {
   const auto data = random_images(24);
   QuantizedModel whole = calibrated_net(*data), resumed = calibrated_net(*data);
   ReconstructOptions options = joint(20);
-  options.options.set("joint_augment", std::string("flip,crop,mix"));
+  options.options.set("joint_augment", std::string("flip,crop,cut,mix"));
   reconstruct(whole, *data, options);
   options.checkpoint = folder;
   options.unit_done = [](const UnitRecord&, std::size_t index, std::size_t count) {
@@ -150,6 +150,17 @@ TEST(Augment, VariesImagesByTheCounter) {
           cropped[5].narrow(1, 4, 8).narrow(2, 4, 16).equal(images[5].narrow(1, 4 + down, 8).narrow(2, 4 + right, 16));
   EXPECT_EQ(found, 1);
   EXPECT_FALSE(cropped.equal(images));
+  const at::Tensor cut = varied("cut", 5), before = images.roll(1, 0);
+  double most = 0;
+  for (int i = 0; i < 64; ++i) {
+    const at::Tensor taken = cut[i].eq(before[i]).all(0);  // of the neighbour: a window, in all channels
+    EXPECT_TRUE(cut[i].equal(at::where(taken, before[i], images[i])));
+    const at::Tensor rows = taken.any(1), columns = taken.any(0);
+    EXPECT_TRUE(taken.equal(rows.unsqueeze(1).logical_and(columns.unsqueeze(0)))) << i;
+    most = std::max(most, taken.to(at::kFloat).mean().item<double>());
+  }
+  EXPECT_GT(most, 0.3);
+  EXPECT_LT(most, 0.8);
   const at::Tensor mixed = varied("mix", 4), other = images.roll(1, 0), range = images - other;
   const at::Tensor share = ((mixed - other) * range).sum({1, 2, 3}, true) / range.square().sum({1, 2, 3}, true);
   EXPECT_TRUE(at::allclose(mixed, other + share * range, 1e-4, 1e-5));
@@ -158,8 +169,23 @@ TEST(Augment, VariesImagesByTheCounter) {
   EXPECT_GT(share.std().item<double>(), 0.1);
 }
 
+// What else a network reads is not for it to guess at.
+TEST(Augment, VariesPicturesAloneWhenItIsToDecide) {
+  const auto varies = [](const NamedValues& inputs) {
+    const NamedValues varied = Augment("auto", 7).varied(inputs, at::full({1}, 1, at::kLong));
+    return std::any_of(inputs.begin(), inputs.end(), [&](const auto& input) {
+      return !varied.at(input.first).tensor().equal(input.second.tensor());
+    });
+  };
+  const RtValue picture(at::rand({8, 3, 16, 16})), features(at::rand({8, 64, 16, 16})), row(at::rand({8, 3}));
+  EXPECT_TRUE(varies({{"x", picture}}));
+  EXPECT_FALSE(varies({{"x", features}}));
+  EXPECT_FALSE(varies({{"x", row}}));
+  EXPECT_FALSE(varies({{"x", picture}, {"mask", RtValue(at::rand({8, 1, 16, 16}))}}));
+}
+
 TEST(Augment, SaysWhatItDoesNotKnow) {
-  EXPECT_ERROR(Augment("flip,turn", 0), "'turn' is no variation of images: there are flip, crop, mix");
+  EXPECT_ERROR(Augment("flip,turn", 0), "'turn' is no variation of images: there are flip, crop, cut, mix, and auto");
   for (const char* words : {",", "flip,", ",flip", "flip,,mix"}) EXPECT_ERROR(Augment(words, 0), "'' is no variation");
 }
 
@@ -179,7 +205,7 @@ TEST(Augment, IsRefusedWhereThereAreNoImages) {
   options.unit_done = [](const UnitRecord&, std::size_t, std::size_t) { ADD_FAILURE() << "a unit was learned"; };
   EXPECT_ERROR(reconstruct(model, *data, options), "'joint_augment' varies images, and the network reads none");
   options.unit_done = {};
-  options.options.set("joint_augment", std::string());
+  options.options.set("joint_augment", std::string("auto"));
   EXPECT_EQ(reconstruct(model, *data, options).units.back().name, "network");
 }
 

@@ -17,6 +17,7 @@ ReconstructOptions quick(const std::string& method, double iterations = 300) {
   ReconstructOptions options;
   options.method = method;
   options.options = Options{{"max_count", iterations}, {"batch", 16.0}, {"lr", 1e-2}};
+  if (method == "networkwise") options.options.set("joint_count", iterations);
   return options;
 }
 
@@ -88,7 +89,8 @@ TEST(Reconstruct, LearnsFromCachesOfHalfTheSize) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod, testing::Values("adaround", "brecq", "qdrop", "blockwise"));
+INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod,
+                         testing::Values("adaround", "brecq", "qdrop", "blockwise", "networkwise"));
 
 TEST(Reconstruct, ScalesOfActivationsLearnInBrecqAndStayInAdaRound) {
   const auto data = random_images(32);
