@@ -84,10 +84,10 @@ struct PtqMethod {
   std::vector<OptionInfo> options = {};             // beside those that every method has
   const char* pattern = "block";                    // the units that it wants by default
   void (*check)(const Options& options) = nullptr;  // throws for values of its options that make no sense
-  // After all units, on the network as one unit, where `joins` says so. That is asked before the first unit, and throws
-  // for options that do not fit the network.
+  // After all units, on the network as one unit, unless joint_iterations() is 0. That is asked before the first unit,
+  // and throws for options that do not fit the network.
   void (*join)(UnitWork& network, UnitRecord& record) = nullptr;
-  bool (*joins)(const Options& options, const Graph& network) = nullptr;
+  std::int64_t (*joint_iterations)(const Options& options, const Graph& network) = nullptr;
   // A unit whose error is larger after learn() than before it stays as it was.
   bool keeps_better = false;
 };

@@ -277,9 +277,10 @@ void learn_rounding(UnitWork& work, UnitRecord& record, bool learn_scales) {
   Loop(work, RoundingSettings(work.options()), learn_scales && work.options().number("scale_lr") > 0).run(record);
 }
 
-bool joins_units(const Options& options, const Graph& network) {
-  if (options.number("joint_count") > 0) Augment(options.word("joint_augment"), 0).check_inputs(network);
-  return options.number("joint_count") > 0;
+std::int64_t joint_iterations(const Options& options, const Graph& network) {
+  const auto count = static_cast<std::int64_t>(options.number("joint_count"));
+  if (count > 0) Augment(options.word("joint_augment"), 0).check_inputs(network);
+  return count;
 }
 
 void learn_jointly(UnitWork& network, UnitRecord& record, bool learn_scales) {

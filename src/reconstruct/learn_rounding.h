@@ -13,8 +13,8 @@ void check_rounding_options(const Options& options);
 
 void learn_rounding(UnitWork& work, UnitRecord& record, bool learn_scales);
 
-// All units together, where `joint_count` says so. Throws where `joint_augment` has nothing to vary.
-bool joins_units(const Options& options, const Graph& network);
+// Of all units together: `joint_count`. Throws where `joint_augment` has nothing to vary.
+std::int64_t joint_iterations(const Options& options, const Graph& network);
 void learn_jointly(UnitWork& network, UnitRecord& record, bool learn_scales);
 
 }  // namespace quench

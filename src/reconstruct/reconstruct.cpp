@@ -76,7 +76,9 @@ class Reconstruction {
         plain_(options.device == "cpu" ? Graph(model.graph) : model.graph.clone()),  // a device takes tensors over
         units_(find_units(model.graph, unit_options(chosen_))),
         network_(joined_units(units_, model.graph)),
-        wants_to_join_(method_.join && (!method_.joins || method_.joins(chosen_, model.graph))),
+        joint_iterations_(method_.join && method_.joint_iterations ? method_.joint_iterations(chosen_, model.graph)
+                                                                   : 0),
+        wants_to_join_(method_.join && (!method_.joint_iterations || joint_iterations_ > 0)),
         pool_(pool_options(chosen_, options.device, options.checkpoint)) {
     check_excluded();
     model_.graph = model.graph.clone();  // scales learn in place
@@ -219,11 +221,15 @@ class Reconstruction {
     record.seconds = seconds_since(start);
   }
 
-  // Those that are to come are taken to be as long as this one.
+  // In iterations of a unit: those that are to come are taken to be as long as this one, and an iteration of all units
+  // together as one of each.
   void report(const Unit& unit, std::int64_t done, std::int64_t total) {
-    steps_ = total;
-    const std::int64_t left = learning_units() - resumed_ - learned_;
-    if (options_.progress) options_.progress(unit.name, steps_before_ + done, steps_before_ + left * total);
+    const std::int64_t units = learning_units() - joins();
+    const bool is_network = &unit == &network_;
+    const std::int64_t each = is_network ? units : 1, left = units - resumed_ - learned_;
+    steps_ = total * each;
+    const std::int64_t to_come = is_network ? steps_ : left * total + (joins() ? joint_iterations_ * units : 0);
+    if (options_.progress) options_.progress(unit.name, steps_before_ + done * each, steps_before_ + to_come);
   }
 
   // What the units that learn give, which the network's own output is among.
@@ -276,7 +282,8 @@ class Reconstruction {
   QuantizedModel model_;  // becomes the result
   Graph plain_;           // the float network
   const std::vector<Unit> units_;
-  const Unit network_;        // all of them
+  const Unit network_;  // all of them
+  const std::int64_t joint_iterations_;
   const bool wants_to_join_;  // it learns, too, if it can
   RowPool pool_;
   std::unique_ptr<Streams> streams_;

@@ -43,6 +43,23 @@ TEST(Joint, BringsTheOutputCloserAndLeavesWeightsOnTheirGrids) {
   }
 }
 
+// An iteration of all four units counts as much as one of each, and what is done never exceeds what there is.
+TEST(Joint, ItsShareOfTheTimeLeftIsKnownFromTheBeginning) {
+  const auto data = random_images(32);
+  QuantizedModel model = calibrated_net(*data);
+  ReconstructOptions options = joint(200);
+  constexpr std::int64_t units = 4;
+  std::int64_t before = 0;
+  options.progress = [&](const std::string&, std::int64_t done, std::int64_t total) {
+    EXPECT_EQ(total, units * (100 + 200));
+    EXPECT_GT(done, before);
+    EXPECT_LE(done, total);
+    before = done;
+  };
+  reconstruct(model, *data, options);
+  EXPECT_EQ(before, units * (100 + 200));
+}
+
 TEST(Joint, AnInterruptedRunGoesOnToTheSameBits) {
   std::string folder = (std::filesystem::temp_directory_path() / "quench_joint_XXXXXX").string();
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);

@@ -29,6 +29,6 @@ std::vector<OptionInfo> options() {
 QUENCH_REGISTER_PTQ_METHOD(
     "networkwise", learn,
     "QDrop in blocks, then all of the network together, on varied images: the best, and the slowest", options(),
-    "block", check_rounding_options, join, joins_units, true)
+    "block", check_rounding_options, join, joint_iterations, true)
 
 }  // namespace quench
