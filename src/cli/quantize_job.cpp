@@ -211,7 +211,8 @@ void add_algorithm_options(CLI::App& command, QuantizeArguments& arguments) {
       ->type_name("BITS");
   command
       .add_option("--method", arguments.method,
-                  "learn the rounding: adaround, brecq, qdrop, blockwise, networkwise ('quench list methods'); options by --set "
+                  "learn the rounding: adaround, brecq, qdrop, blockwise, networkwise ('quench list methods'); options "
+                  "by --set "
                   "method.NAME=VALUE")
       ->type_name("NAME");
   command
