@@ -39,7 +39,8 @@ class UnitWork {
   virtual NamedValues quantized_inputs(const at::Tensor& rows) const = 0;
   virtual at::Tensor target(const at::Tensor& rows) const = 0;
   // How much the network's outputs mind a change of each element of the target; 1 on average. The first call computes
-  // it for all items, by the gradient of the rest of the float network.
+  // it for all items, by the gradient of the rest of the float network. This and the next two are for units: nothing
+  // lies behind the whole network.
   virtual at::Tensor sensitivity(const at::Tensor& rows) = 0;
   // What the float network gives for these items, and what it would give if the unit's output was this for them:
   // everything behind the unit in float, recorded for autograd. For networks with one float output.
@@ -88,7 +89,8 @@ struct PtqMethod {
   // and throws for options that do not fit the network.
   void (*join)(UnitWork& network, UnitRecord& record) = nullptr;
   std::int64_t (*joint_iterations)(const Options& options, const Graph& network) = nullptr;
-  // A unit whose error is larger after learn() than before it stays as it was.
+  // A unit whose error is larger after learn() than before it stays as it was; join() sees to that itself, by the sum
+  // of all units' errors or what else it learns from.
   bool keeps_better = false;
 };
 using PtqMethodRegistry = Registry<PtqMethod>;

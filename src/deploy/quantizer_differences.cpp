@@ -8,6 +8,7 @@
 
 #include "convert/quantized.h"
 #include "deploy/forms/strip.h"
+#include "kernels/layout.h"
 #include "passes/rewrite.h"
 #include "quench/error.h"
 #include "quench/executor.h"
@@ -133,15 +134,17 @@ std::string quantizer_difference(const Node& model, const Node& file) {
   return range_difference(ours, theirs);
 }
 
-// Of a quantized one in its steps, else in the precision of what the file holds.
-double tolerance_of(const Node* quantizer, const at::Tensor& model, const at::Tensor& file) {
+// Of each element: of a quantized one in its own steps, else in the precision of what the file holds.
+at::Tensor tolerance_of(const Node* quantizer, const at::Tensor& model, const at::Tensor& file) {
   if (is_quantizer(quantizer) && fake_quant_spec(*quantizer).scheme.is_int()) {
-    const std::vector<float> scale = qtype_of(*quantizer).params.scale;
-    return kEnds * *std::min_element(scale.begin(), scale.end());
+    const QType type = qtype_of(*quantizer);
+    const at::Tensor steps =
+        at::tensor(type.params.scale, at::kDouble).reshape(type.scheme.scale_shape(model.sizes().vec()));
+    return (spread_scales(steps, model, type.scheme) * kEnds).expand(model.sizes()).reshape(-1);
   }
   const double largest = at::where(model.isfinite(), model, at::zeros_like(model)).abs().max().item<double>();
-  if (file.scalar_type() == at::kHalf) return largest / (1 << 10);
-  return largest / (file.scalar_type() == at::kBFloat16 ? 1 << 7 : 1 << 20);
+  const int bits = file.scalar_type() == at::kHalf ? 10 : file.scalar_type() == at::kBFloat16 ? 7 : 20;
+  return at::tensor(std::ldexp(largest, -bits), at::kDouble);
 }
 
 std::string constant_difference(const Node* quantizer, const at::Tensor& model, const at::Tensor& file) {

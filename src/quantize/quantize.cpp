@@ -2,6 +2,7 @@
 
 #include "config/unused_keys.h"
 #include "measure/declared_fit.h"
+#include "qat/loss.h"
 #include "quantize/fallen_apart.h"
 #include "quantize/preserve.h"
 #include "quantize/record_data.h"
@@ -105,6 +106,7 @@ class Quantizing {
                      config_.bias_correction.value_or(BiasCorrection::kNone) == BiasCorrection::kNone,
                  "equalize, smooth and bias_correction are for post-training quantization; training does their work");
     QUENCH_CHECK(data_.train || !stages_.reaches("train"), "no data to train on");
+    if (data_.train) check_trainable(*data_.train, *config_.train);
     if (data_.train && !original_.outputs().empty()) check_labels(original_, *original_.outputs()[0], *data_.train);
     QUENCH_CHECK(!config_.calibration.skip_broken,
                  "broken items cannot be skipped in training: the order of batches would depend on them; remove them "

@@ -47,20 +47,23 @@ Augment::Augment(const std::string& words, std::uint64_t seed) : seed_(seed) {
                                                               {"crop", &Augment::crop_},
                                                               {"cut", &Augment::cut_},
                                                               {"mix", &Augment::mix_}};
+  if (words == "none") return;
   std::istringstream text(words.empty() ? words : words + ",");  // so that a comma at the end is followed by a word
   for (std::string word; std::getline(text >> std::ws, word, ',');) {
     const auto which = ways.find(word);
     QUENCH_CHECK(which != ways.end(), "'", word,
-                 "' is no variation of images: there are flip, crop, cut, mix, and auto");
+                 "' is no variation of images: there are flip, crop, cut, mix; none; auto");
     this->*which->second = true;
   }
+  QUENCH_CHECK(!auto_ || words == "auto",
+               "the option 'joint_augment' is auto or a list of flip, crop, cut, mix, not both");
   if (auto_) flip_ = crop_ = cut_ = true;
 }
 
 void Augment::check_inputs(const Graph& network) const {
   const std::vector<Value*>& inputs = network.inputs();
   const auto may_be_images = [](const Value* input) {
-    return input->dtype() == DType::kFloat && (!input->has_rank() || input->rank() == 4);
+    return is_floating(input->dtype()) && (!input->has_rank() || input->rank() == 4);
   };
   const bool wanted = !auto_ && (flip_ || crop_ || cut_ || mix_);
   QUENCH_CHECK(!wanted || std::any_of(inputs.begin(), inputs.end(), may_be_images),
@@ -72,8 +75,8 @@ NamedValues Augment::varied(NamedValues inputs, const at::Tensor& counter) const
   const c10::AutoGradMode no_grad(false);
   if (auto_ && !is_pictures(inputs)) return inputs;
   for (auto& [name, value] : inputs)
-    if (value.tensor().dim() == 4 && value.tensor().scalar_type() == at::kFloat)
-      value = RtValue(varied(value.tensor(), counter));
+    if (value.tensor().dim() == 4 && value.tensor().is_floating_point())
+      value = RtValue(varied(value.tensor(), counter).to(value.tensor().scalar_type()));
   return inputs;
 }
 

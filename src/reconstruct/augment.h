@@ -11,8 +11,8 @@ namespace quench {
 
 class Augment {
  public:
-  // Of flip, crop, cut and mix, with commas, or auto: the first three if all that the network reads is pictures, else
-  // none. Throws for another word. The numbers follow from the seed and the counter.
+  // Of flip, crop, cut and mix, with commas, or none, or auto: the first three if all that the network reads is
+  // pictures. Throws for another word. The numbers follow from the seed and the counter.
   Augment(const std::string& words, std::uint64_t seed);
   // Throws unless the network reads images, if there is something to vary.
   void check_inputs(const Graph& network) const;

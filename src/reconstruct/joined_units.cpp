@@ -5,6 +5,16 @@
 
 namespace quench {
 
+namespace {
+
+// What is only given in another type is compared as it was computed.
+const Value* before_casts(const Value* value) {
+  while (value->producer() && value->producer()->op() == "Cast") value = value->producer()->input(0);
+  return value;
+}
+
+}  // namespace
+
 Unit joined_units(const std::vector<Unit>& units, const Graph& graph) {
   Unit all;
   all.name = "network";
@@ -20,8 +30,9 @@ Unit joined_units(const std::vector<Unit>& units, const Graph& graph) {
     add(all.shared_inputs, unit.shared_inputs);
     for (const auto* names : {&unit.outputs, &unit.shared_outputs}) made.insert(names->begin(), names->end());
   }
-  for (const Value* output : graph.outputs()) all.outputs.push_back(output->name());
-  all.comparable = !units.empty() && units.back().comparable && units.back().outputs == all.outputs;
+  for (const Value* output : graph.outputs()) all.outputs.push_back(before_casts(output)->name());
+  all.comparable = std::any_of(units.begin(), units.end(),
+                               [&](const Unit& unit) { return unit.comparable && unit.outputs == all.outputs; });
   return all;
 }
 

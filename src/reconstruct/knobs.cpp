@@ -39,7 +39,7 @@ RoundingSettings RoundingSettings::joint(const Options& options) {
   settings.rate = options.number("joint_lr");
   settings.scale_rate = options.number("joint_scale_lr");
   settings.warm_up = options.number("joint_warm_up");
-  if (const std::string mode = options.word("joint_round_mode"); !mode.empty())
+  if (const std::string mode = options.word("joint_round_mode"); mode != "same")
     settings.straight_through = mode == kStraightThrough;
   settings.prob = 1;  // what is learned last is learned on the network as it will be
   return settings;

@@ -218,7 +218,7 @@ class Loop {
 
 void check_rounding_options(const Options& options) {
   check_word(options, "round_mode", {"learned_hard_sigmoid", "straight_through"});
-  check_word(options, "joint_round_mode", {"", "learned_hard_sigmoid", "straight_through"});
+  check_word(options, "joint_round_mode", {"same", "learned_hard_sigmoid", "straight_through"});
   check_word(options, "loss", {"mse", "relative", "fisher"});
   check_range(options, "prob", 0, 1);
   check_range(options, "warm_up", 0, 1);
@@ -260,17 +260,20 @@ std::vector<OptionInfo> rounding_options(double prob, double iterations) {
        "weight of the KL divergence of the network's prediction with this unit quantized and all behind it in "
        "float (PD-Quant); 0: none"},
       {"joint_count", 0.0, "iterations with all units together, after the last unit (docs/numerics.md 15.5); 0: none"},
-      {"joint_round_mode", "", "round_mode of the joint iterations; empty: the same"},
+      {"joint_round_mode", "same", "round_mode while all units learn together; same: as before"},
       {"joint_lr", 3e-3, "learning rate of the roundings while all units learn together"},
       {"joint_scale_lr", 4e-5, "that of the activations' scales; 0: they stay"},
       {"joint_warm_up", 0.7, "share of the joint iterations without the regulariser"},
       {"joint_kl", 1.0, "weight of the KL divergence of the network's prediction while all units learn together"},
-      {"joint_augment", "",
-       "how images vary while all units learn together: flip, crop, cut, mix, or several with commas; auto: the first "
+      {"joint_augment", "none",
+       "how images vary while all units learn together: none; flip, crop, cut, mix, or several with commas; auto: the "
+       "first "
        "three "
        "if the network reads pictures alone (docs/numerics.md 15.5)"},
       {"capture", 1.0, "0: on a GPU, steps are run one by one instead of captured once and replayed"},
-      {"early_stop", 0.0, "1: end a unit when all but one rounding in 1000 are decided"}};
+      {"early_stop", 0.0,
+       "1: end a unit when all but one rounding in 1000 are decided; not where all units learn together straight "
+       "through"}};
 }
 
 void learn_rounding(UnitWork& work, UnitRecord& record, bool learn_scales) {

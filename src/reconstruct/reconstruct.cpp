@@ -93,6 +93,8 @@ class Reconstruction {
     record_.cache_seconds += seconds_since(start);
     record_.items = streams_->items();
     if (joins()) streams_->hold(network_);
+    if (options.device != "cpu" && !stays_on_device())
+      record_.notes.push_back("steps are launched one by one, not captured: that needs all caches on the device");
     checkpoint_ = std::make_unique<Checkpoint>(options.checkpoint, job_key(model));
     float_ = std::make_unique<Executor>(plain_, ExecOptions{.device = options.device});
     quantized_ = std::make_unique<Executor>(model_.graph, ExecOptions{.device = options.device});
@@ -189,7 +191,11 @@ class Reconstruction {
       learn(network_, index, record);
     record_.units.push_back(record);
     quantized_->refresh_constants();
-    finish(index, streams_->run_quantized(*quantized_, network_, false));
+    const double error = streams_->run_quantized(*quantized_, network_, false);
+    if (method_.keeps_better && error > record_.units.back().error_before)
+      add_note(record_.units.back(),
+               "the error of its output grew, that of all units and the prediction together did not");
+    finish(index, error);
   }
 
   bool joins() const { return wants_to_join_ && network_.learns(); }
@@ -236,7 +242,8 @@ class Reconstruction {
   std::vector<std::string> ends() const {
     std::vector<std::string> names;
     for (const Unit& unit : units_)
-      if (unit.learns() || &unit == &units_.back()) names.push_back(unit.output());
+      if (unit.learns()) names.push_back(unit.output());
+    if (names.empty() || names.back() != network_.output()) names.push_back(network_.output());
     return names;
   }
 

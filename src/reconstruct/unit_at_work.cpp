@@ -42,6 +42,12 @@ bool begins_with_any(const std::string& name, const std::vector<std::string>& pr
   return std::any_of(prefixes.begin(), prefixes.end(), [&](const std::string& one) { return name.starts_with(one); });
 }
 
+Node* weight_quantizer_of(Node& layer) {
+  const int slot = entry_of(layer).traits.weight_slot;
+  Node* quantizer = slot < 0 ? nullptr : quantizer_in_front(layer, slot);
+  return quantizer && fake_quant_spec(*quantizer).role == Role::kWeight ? quantizer : nullptr;
+}
+
 // What the quantizer makes of it in place of its weight, where and as its weight is; a copy.
 at::Tensor on_grid(const Node& quantizer, const at::Tensor& by) {
   FakeQuantTensors here;  // where the value lies
@@ -61,15 +67,13 @@ UnitAtWork::UnitAtWork(Graph& graph, const Unit& unit, const Streams& streams, E
 }
 
 void UnitAtWork::find_quantizers() {
-  const std::vector<std::string> excluded = words_of(settings_.options, "exclude_node_prefix");
   for (const std::string& name : unit_.nodes) {
     Node& node = *graph_.find_node(name);
     if (is_quantizer(&node)) activations_.push_back(&node);
-    const int slot = entry_of(node).traits.weight_slot;
-    Node* quantizer = slot < 0 ? nullptr : quantizer_in_front(node, slot);
-    if (!quantizer || fake_quant_spec(*quantizer).role != Role::kWeight) continue;
+    Node* quantizer = weight_quantizer_of(node);
+    if (!quantizer) continue;
     if (std::find(weights_.begin(), weights_.end(), quantizer) != weights_.end()) continue;
-    const std::string why = begins_with_any(name, excluded) ? "it is excluded" : why_not(*quantizer, unit_);
+    const std::string why = is_excluded(name) ? "it is excluded" : why_not(*quantizer, unit_);
     if (why.empty())
       weights_.push_back(quantizer);
     else
@@ -79,11 +83,18 @@ void UnitAtWork::find_quantizers() {
 
 void UnitAtWork::find_biases() {
   for (const std::string& name : unit_.layers) {
-    const Node& layer = *graph_.find_node(name);
+    Node& layer = *graph_.find_node(name);
+    const Node* quantizer = weight_quantizer_of(layer);
+    const bool is_left_out = quantizer && std::find(weights_.begin(), weights_.end(), quantizer) == weights_.end();
+    if (is_left_out || is_excluded(name)) continue;
     Value* bias = bias_behind(layer);
     if (bias && bias->is_constant() && bias->uses().size() == 1 && bias->tensor().scalar_type() == at::kFloat)
       biases_.push_back(bias);
   }
+}
+
+bool UnitAtWork::is_excluded(const std::string& layer) const {
+  return begins_with_any(layer, words_of(settings_.options, "exclude_node_prefix"));
 }
 
 void UnitAtWork::leave_out(const Node& layer, const std::string& why) {
@@ -131,6 +142,8 @@ at::Tensor UnitAtWork::predict(const at::Tensor& output, const at::Tensor& rows)
 }
 
 RestOfNetwork& UnitAtWork::rest() {
+  QUENCH_CHECK(settings_.ends.empty(),
+               "nothing lies behind the whole network: sensitivity(), prediction() and predict() are for units");
   if (!rest_) rest_ = settings_.find_rest();
   return *rest_;
 }

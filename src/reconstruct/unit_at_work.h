@@ -64,6 +64,7 @@ class UnitAtWork : public UnitWork {
  private:
   RestOfNetwork& rest();
   void find_quantizers();
+  bool is_excluded(const std::string& layer) const;
   void find_biases();
   void commit_weight(Node& quantizer, const at::Tensor& by);
   void check_quantizer_constant(const Value& constant, const at::Tensor& by) const;

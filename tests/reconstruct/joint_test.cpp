@@ -123,6 +123,34 @@ TEST(Joint, ResumesAfterAJointStageThatWasNotKept) {
   std::filesystem::remove_all(folder);
 }
 
+// As a network of half floats is imported: the types of its inputs and outputs stay, everything between is widened.
+TEST(Joint, LearnsBetweenCasts) {
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat16, {Dim::symbol("N"), 3, 8, 8}));
+  Node& widened = graph.add("Cast", "widened", {&x});
+  widened.attrs["to"] = static_cast<std::int64_t>(DType::kFloat);
+  Value& first = graph.add_constant("w1", at::randn({8, 3, 3, 3}));
+  Value& conv = graph.add("Conv", "conv1", {&widened.output(), &first}).output();
+  Value& relu = graph.add("Relu", "relu", {&conv}).output();
+  Value& second = graph.add_constant("w2", at::randn({4, 8, 3, 3}));
+  Value& conv2 = graph.add("Conv", "conv2", {&relu, &second}).output();
+  Node& narrowed = graph.add("Cast", "narrowed", {&conv2}, std::vector<std::string>{"y"});
+  narrowed.attrs["to"] = static_cast<std::int64_t>(DType::kFloat16);
+  graph.add_output(narrowed.output());
+  infer_shapes(graph);
+  std::vector<at::Tensor> items;
+  for (int i = 0; i < 32; ++i) items.push_back(at::randn({3, 8, 8}).to(at::kHalf));
+  const auto data = dataset_of(items);
+  QuantizedModel model = prepare_by_platform(graph, "academic", few_bits(4));
+  calibrate(model, *data);
+  ReconstructOptions options = joint(200);
+  options.options.set("joint_augment", std::string("flip,crop,cut,mix"));
+  const ReconstructionRecord record = reconstruct(model, *data, options);
+  EXPECT_EQ(record.units.back().name, "network");
+  EXPECT_TRUE(record.notes.empty()) << record.notes[0];
+  EXPECT_LT(record.units.back().error_after, record.units.front().error_before);
+}
+
 // A rounding that goes on gives at first what was learned, with the scale that was learned.
 TEST(Joint, BeginsAtWhatWasLearned) {
   const auto data = random_images(32);
@@ -147,7 +175,7 @@ TEST(Augment, VariesImagesByTheCounter) {
   const auto varied = [&](const char* words, std::int64_t counter) {
     return Augment(words, 7).varied({{"x", RtValue(images)}}, at::full({1}, counter, at::kLong)).at("x").tensor();
   };
-  EXPECT_TRUE(varied("", 1).equal(images));
+  for (const char* nothing : {"", "none"}) EXPECT_TRUE(varied(nothing, 1).equal(images));
   const at::Tensor flipped = varied("flip", 1);
   int mirrored = 0;
   for (int i = 0; i < 64; ++i) {
@@ -202,7 +230,8 @@ TEST(Augment, VariesPicturesAloneWhenItIsToDecide) {
 }
 
 TEST(Augment, SaysWhatItDoesNotKnow) {
-  EXPECT_ERROR(Augment("flip,turn", 0), "'turn' is no variation of images: there are flip, crop, cut, mix, and auto");
+  EXPECT_ERROR(Augment("flip,turn", 0), "'turn' is no variation of images: there are flip, crop, cut, mix; none; auto");
+  EXPECT_ERROR(Augment("auto,flip", 0), "is auto or a list of flip, crop, cut, mix, not both");
   for (const char* words : {",", "flip,", ",flip", "flip,,mix"}) EXPECT_ERROR(Augment(words, 0), "'' is no variation");
 }
 

@@ -259,8 +259,9 @@ TEST(SharedWeights, StayAndAreNamed) {
 // Where codes are integers, weights learn; where they are not, each layer is named.
 TEST(EveryPlatform, Learns) {
   const auto data = random_images(16);
-  ReconstructOptions options = by("qdrop", "block", 5);
+  ReconstructOptions options = by("networkwise", "block", 5);
   options.options.set("lr", 0.3);
+  options.options.set("joint_count", 5.0);
   for (const std::string& platform : PlatformRegistry::instance().names()) {
     QuantConfig config = platform.find("academic") != std::string::npos ? few_bits(4) : QuantConfig();
     if (platform == "mmrazor_academic") config.weight.symmetric = config.weight.is_signed = true;

@@ -264,11 +264,16 @@ TEST(Reconstruct, SaysWhatCannotBe) {
 TEST(Reconstruct, ExcludedLayersLearnNothing) {
   const auto data = random_images(16);
   QuantizedModel model = calibrated_net(*data);
-  const at::Tensor before = model.graph.value("block0.conv1.weight").tensor().clone();
-  ReconstructOptions options = quick("adaround", 10);
+  const Graph before = model.graph.clone();
+  ReconstructOptions options = quick("networkwise", 10);
   options.options.set("exclude_node_prefix", std::string("block0.conv1, stem"));
   const ReconstructionRecord record = reconstruct(model, *data, options);
-  EXPECT_TRUE(before.equal(model.graph.value("block0.conv1.weight").tensor()));
+  const auto stays = [&](const std::string& name) {
+    return before.value(name).tensor().equal(model.graph.value(name).tensor());
+  };
+  EXPECT_TRUE(stays("block0.conv1.weight"));
+  EXPECT_TRUE(stays("block0.conv1.bias"));
+  EXPECT_FALSE(stays("block0.conv2.bias"));
   EXPECT_NE(record.units[1].note.find("'block0.conv1' learns nothing: it is excluded"), std::string::npos);
 }
 
@@ -308,6 +313,19 @@ TEST(Reconstruct, TakesMethodsOfUsers) {
   const at::Tensor after = model.graph.value("block1.conv2.weight").tensor();
   EXPECT_LT((after - before / 2).abs().max().item<double>(), 0.01);
   EXPECT_FALSE(after.equal(before / 2));  // on the grid
+}
+
+// It asks on the whole network for what only units have.
+void ask_behind(UnitWork& network, UnitRecord&) { network.prediction(network.draw(0)); }
+void learn_nothing(UnitWork&, UnitRecord&) {}
+QUENCH_REGISTER_PTQ_METHOD("ask_behind", learn_nothing, "asks", {}, "layer", nullptr, ask_behind)
+
+TEST(Reconstruct, NothingLiesBehindTheWholeNetwork) {
+  const auto data = random_images(8);
+  QuantizedModel model = calibrated_net(*data, 8);
+  ReconstructOptions options;
+  options.method = "ask_behind";
+  EXPECT_ERROR(reconstruct(model, *data, options), "nothing lies behind the whole network");
 }
 
 TEST(SaveValues, GivesInputsAndOutputsOfABlockOverTheWholeData) {

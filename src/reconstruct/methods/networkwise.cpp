@@ -18,7 +18,7 @@ std::vector<OptionInfo> options() {
   return with_fallbacks(rounding_options(0.5, 1000), {{"lr", 3e-3},
                                                       {"weight_scale_lr", 3e-4},
                                                       {"bias_lr", 1e-3},
-                                                      {"joint_count", 10000.0},
+                                                      {"joint_count", 7000.0},
                                                       {"joint_round_mode", std::string("straight_through")},
                                                       {"joint_lr", 1e-2},
                                                       {"joint_augment", std::string("auto")}});
@@ -26,9 +26,8 @@ std::vector<OptionInfo> options() {
 
 }  // namespace
 
-QUENCH_REGISTER_PTQ_METHOD(
-    "networkwise", learn,
-    "QDrop in blocks, then all of the network together, on varied images: the best, and the slowest", options(),
-    "block", check_rounding_options, join, joint_iterations, true)
+QUENCH_REGISTER_PTQ_METHOD("networkwise", learn,
+                           "QDrop in blocks, for a short time, then all of the network together, on varied images",
+                           options(), "block", check_rounding_options, join, joint_iterations, true)
 
 }  // namespace quench
