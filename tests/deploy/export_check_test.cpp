@@ -10,6 +10,7 @@
 #include "convert/ready.h"
 #include "deploy/deployed.h"
 #include "deploy/quantizer_differences.h"
+#include "quench/executor.h"
 #include "quench/platform.h"
 
 namespace quench {
@@ -130,6 +131,27 @@ TEST(ExportCheck, ConstantsThatAreNotFinite) {
   EXPECT_EQ(differences(mask, at::tensor({2.0F, -inf, nan})), 1U);
   EXPECT_EQ(differences(at::tensor({1.0F, 2.0F, 3.0F}), at::tensor({1.0F, 2.0F, nan})), 1U);
   EXPECT_EQ(differences(at::tensor({1.0F, 2.0F, 3.0F}), at::tensor({1.0F, 2.0F, inf})), 1U);
+}
+
+// Once a bug: a channel without weights (its gamma is near 0) has the least scale there is, and elements of all other
+// channels were held to its steps.
+TEST(ExportCheck, ElementsAreHeldToTheStepsOfTheirChannel) {
+  Graph model = calibrated_graph("mmrazor_openvino");
+  const Value &weight = model.value("w1"), &scale = model.value("w1.fq.scale");
+  const at::Tensor scales = at::tensor({1.0F / (1 << 23), 0.5F, 0.5F, 0.5F});
+  model.set_tensor(model.value("w1.fq.scale"), scales.reshape(scale.tensor().sizes()));
+  model.set_tensor(model.value("w1"), at::ones_like(weight.tensor()) * scales.reshape({4, 1, 1, 1}));
+  const at::Tensor given = Executor(model).run({}, {"w1.fq"}).at("w1.fq").tensor();
+  const auto differences = [&](int channel, double more) {
+    Graph file = model.clone();
+    at::Tensor other = given.clone();
+    other[channel].add_(more);
+    file.replace_uses(file.value("w1.fq"), file.add_constant("w1_as_it_is", other));
+    return compare_quantizers(model, file).differences.size();
+  };
+  EXPECT_EQ(differences(1, 1e-3), 0U);
+  EXPECT_EQ(differences(1, 1e-2), 1U);
+  EXPECT_EQ(differences(0, 1e-8), 1U);
 }
 
 TEST(ExportCheck, AnotherNetwork) {
