@@ -1,5 +1,7 @@
 #include "quench/quantize.h"
 
+#include <algorithm>
+
 #include "config/unused_keys.h"
 #include "measure/declared_fit.h"
 #include "qat/loss.h"
@@ -25,11 +27,9 @@ namespace {
 
 // A matrix of integers of 8 bits or fewer is a weight of codes: MatMulInteger's, MatMulNBits'.
 bool has_codes(const Node& node) {
-  for (const Value* input : node.inputs())
-    if (input && input->is_constant() && is_integer(input->dtype()) && bits_of(input->dtype()) <= 8 &&
-        input->rank() >= 2)
-      return true;
-  return false;
+  return std::any_of(node.inputs().begin(), node.inputs().end(), [](const Value* one) {
+    return one && one->is_constant() && is_integer(one->dtype()) && bits_of(one->dtype()) <= 8 && one->rank() >= 2;
+  });
 }
 
 // A model in which every tensor stays float is a user's mistake: the wrong platform, or a type that no target takes.
@@ -93,8 +93,7 @@ class Quantizing {
   }
 
  private:
-  using Progress = std::function<void(std::int64_t, std::int64_t)>;
-  Progress progress(const std::string& what) const {
+  std::function<void(std::int64_t, std::int64_t)> progress(const std::string& what) const {
     if (!options_.progress) return {};
     return [this, what](std::int64_t done, std::int64_t total) { options_.progress(what, done, total); };
   }
@@ -105,12 +104,13 @@ class Quantizing {
     QUENCH_CHECK(!config_.equalize.value_or(false) && !config_.smooth.value_or(false) &&
                      config_.bias_correction.value_or(BiasCorrection::kNone) == BiasCorrection::kNone,
                  "equalize, smooth and bias_correction are for post-training quantization; training does their work");
-    QUENCH_CHECK(data_.train || !stages_.reaches("train"), "no data to train on");
-    if (data_.train) check_trainable(*data_.train, *config_.train);
-    if (data_.train && !original_.outputs().empty()) check_labels(original_, *original_.outputs()[0], *data_.train);
     QUENCH_CHECK(!config_.calibration.skip_broken,
                  "broken items cannot be skipped in training: the order of batches would depend on them; remove them "
                  "from the data");
+    QUENCH_CHECK(data_.train || !stages_.reaches("train"), "no data to train on");
+    if (!data_.train) return;
+    check_trainable(*data_.train, *config_.train);
+    if (!original_.outputs().empty()) check_labels(original_, *original_.outputs()[0], *data_.train);
   }
 
   void check_metrics() const {

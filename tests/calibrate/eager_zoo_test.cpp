@@ -42,6 +42,16 @@ TEST(EagerZoo, EveryFamilyFusesAndPrepares) {
   }
 }
 
+TEST(EagerZoo, BringsItsOwnFuseModel) {
+  const auto net = make_zoo_model("mobilenet_v2", {.quantizable = true});
+  net->eval();
+  EagerModel model(net, {at::randn({1, 3, 32, 32})});
+  fuse_model(model);
+  EXPECT_EQ(model.fused.size(),
+            fuse_modules(EagerModel(net, {at::randn({1, 3, 32, 32})}), fusible_modules(*net)).fused.size());
+  EXPECT_EQ(model.fused.size(), 52U);
+}
+
 TEST(EagerZoo, IsFusedForTrainingInTrainingMode) {
   const auto net = make_zoo_model("resnet20_cifar", {.quantizable = true});
   const EagerModel model(net, {at::randn({1, 3, 32, 32})});
