@@ -187,12 +187,21 @@ void check_stages(const QuantizeJob& job) {
                "--dry-run prints the plan, but --stop-after ", job.stop_after, " ends before it: omit one of them");
 }
 
+// What a config names as its model, but cannot be used.
+std::string why_no_model(const JobConfig& config) {
+  std::string why;
+  for (const std::string& note : config.notes)
+    if (note.starts_with("'architecture'") || note.starts_with("'float_checkpoint'")) why += "; " + note;
+  return why;
+}
+
 void check(const QuantizeJob& job) {
   const JobConfig& config = job.config;
   check_device(job.device);
   check_stages(job);
   refuse_unbuilt(config, JobStage::kQuantize);
-  QUENCH_CHECK(!config.model.empty(), "no model: name it on the command line or as 'model' in the config");
+  QUENCH_CHECK(!config.model.empty(), "no model: name it on the command line or as 'model' in the config",
+               why_no_model(config));
   QUENCH_CHECK(!config.quant.platform.empty(), "no platform: give --platform NAME ('quench list platforms')");
   QUENCH_CHECK(!config.train || config.data.train || !reaches(job, "train"),
                "no data to train on: give --train SPEC (docs/data.md)");

@@ -1,5 +1,6 @@
 // ResNet-18, -34 and -50 as torchvision has them (He et al. 2015; in the bottleneck the 3x3 convolution
-// carries the stride).
+// carries the stride), and in the form for small images that OpenMMLab calls ResNet_CIFAR: it begins with a 3x3
+// convolution and keeps the size.
 #include <torch/nn/modules/linear.h>
 
 #include <array>
@@ -93,11 +94,19 @@ struct Bottleneck : ZooNet {
 
 using BlockCounts = std::array<int, 4>;
 
+enum class Images { kLarge, kSmall };
+
+ConvShape first_shape(Images images, std::int64_t channels) {
+  if (images == Images::kSmall) return {.in = channels, .out = 64, .kernel = 3};
+  return {.in = channels, .out = 64, .kernel = 7, .stride = 2};
+}
+
 template <typename Block>
 struct ResNet : StubbedNet {
-  ResNet(const BlockCounts& counts, const ZooOptions& options)
+  ResNet(const BlockCounts& counts, Images images, const ZooOptions& options)
       : StubbedNet(options.quantizable),
-        conv1(register_module("conv1", make_conv({.in = options.in_channels, .out = 64, .kernel = 7, .stride = 2}))),
+        shrinks(images == Images::kLarge),
+        conv1(register_module("conv1", make_conv(first_shape(images, options.in_channels)))),
         bn1(register_module("bn1", BatchNorm2d(64))),
         relu(register_module("relu", std::make_shared<ReLU>())) {
     std::int64_t channels = 64;
@@ -119,11 +128,12 @@ struct ResNet : StubbedNet {
 
   at::Tensor body(at::Tensor x) override {
     x = relu->forward(bn1->forward(conv1->forward(x)));
-    x = at::max_pool2d(x, 3, 2, 1);
+    if (shrinks) x = at::max_pool2d(x, 3, 2, 1);
     for (const auto& stage : stages) x = stage->forward(x);
     return fc->forward(at::flatten(at::adaptive_avg_pool2d(x, {1, 1}), 1));
   }
 
+  const bool shrinks;
   Conv2d conv1;
   BatchNorm2d bn1;
   std::shared_ptr<ReLU> relu;
@@ -131,19 +141,28 @@ struct ResNet : StubbedNet {
   torch::nn::Linear fc{nullptr};
 };
 
-template <typename Block, int A, int B, int C, int D>
-std::shared_ptr<ZooNet> make_resnet(const ZooOptions& options) {
-  return std::make_shared<ResNet<Block>>(BlockCounts{A, B, C, D}, options);
+template <Images images>
+std::shared_ptr<ZooNet> make_resnet18(const ZooOptions& options) {
+  return std::make_shared<ResNet<BasicBlock>>(BlockCounts{2, 2, 2, 2}, images, options);
 }
 
-constexpr auto kResNet18 = make_resnet<BasicBlock, 2, 2, 2, 2>;
-constexpr auto kResNet34 = make_resnet<BasicBlock, 3, 4, 6, 3>;
-constexpr auto kResNet50 = make_resnet<Bottleneck, 3, 4, 6, 3>;
+template <Images images>
+std::shared_ptr<ZooNet> make_resnet34(const ZooOptions& options) {
+  return std::make_shared<ResNet<BasicBlock>>(BlockCounts{3, 4, 6, 3}, images, options);
+}
+
+template <Images images>
+std::shared_ptr<ZooNet> make_resnet50(const ZooOptions& options) {
+  return std::make_shared<ResNet<Bottleneck>>(BlockCounts{3, 4, 6, 3}, images, options);
+}
 
 }  // namespace
 
-QUENCH_REGISTER_ZOO("resnet18", "ResNet-18 for 224x224 images", {kResNet18, 1000, 3, 224, true})
-QUENCH_REGISTER_ZOO("resnet34", "ResNet-34 for 224x224 images", {kResNet34, 1000, 3, 224, true})
-QUENCH_REGISTER_ZOO("resnet50", "ResNet-50 for 224x224 images", {kResNet50, 1000, 3, 224, true})
+QUENCH_REGISTER_ZOO("resnet18", "ResNet-18 for 224x224 images", {make_resnet18<Images::kLarge>, 1000, 3, 224, true})
+QUENCH_REGISTER_ZOO("resnet34", "ResNet-34 for 224x224 images", {make_resnet34<Images::kLarge>, 1000, 3, 224, true})
+QUENCH_REGISTER_ZOO("resnet50", "ResNet-50 for 224x224 images", {make_resnet50<Images::kLarge>, 1000, 3, 224, true})
+QUENCH_REGISTER_ZOO("resnet18_cifar", "ResNet-18 for 32x32 images", {make_resnet18<Images::kSmall>, 10, 3, 32, true})
+QUENCH_REGISTER_ZOO("resnet34_cifar", "ResNet-34 for 32x32 images", {make_resnet34<Images::kSmall>, 10, 3, 32, true})
+QUENCH_REGISTER_ZOO("resnet50_cifar", "ResNet-50 for 32x32 images", {make_resnet50<Images::kSmall>, 10, 3, 32, true})
 
 }  // namespace quench

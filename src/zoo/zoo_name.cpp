@@ -14,6 +14,7 @@ struct Family {
 const std::map<std::string, Family>& families() {
   static const std::map<std::string, Family> all = {
       {"ResNet", {"depth", "", {{"18", "resnet18"}, {"34", "resnet34"}, {"50", "resnet50"}}}},
+      {"ResNet_CIFAR", {"depth", "", {{"18", "resnet18_cifar"}, {"34", "resnet34_cifar"}, {"50", "resnet50_cifar"}}}},
       {"MobileNetV2", {"widen_factor", "1", {{"1", "mobilenet_v2"}}}},
       {"MobileNetV3", {"arch", "small", {{"small", "mobilenet_v3_small"}, {"large", "mobilenet_v3_large"}}}},
       {"ShuffleNetV2",

@@ -150,6 +150,53 @@ TEST(TrainCommand, TwoJobsDoNotShareAFolder) {
   expect_refused(quench_run(job(folder.path("out"))), "another process is working in '" + folder.path("out/training"));
 }
 
+// The config of mmrazor's document, Customize Quantization Algorithms, on another network.
+constexpr const char* kLsqOnOpenVino = R"(
+global_qconfig: &qconfig
+  w_observer: {type: mmrazor.LSQPerChannelObserver}
+  a_observer: {type: mmrazor.LSQObserver}
+  w_fake_quant: {type: mmrazor.LearnableFakeQuantize}
+  a_fake_quant: {type: mmrazor.LearnableFakeQuantize}
+  w_qscheme: {qdtype: qint8, bit: 8, is_symmetry: true, is_symmetric_range: true}
+  a_qscheme: {qdtype: quint8, bit: 8, is_symmetry: true}
+model:
+  _scope_: mmrazor
+  type: MMArchitectureQuant
+  quantizer: {type: mmrazor.OpenVINOQuantizer, is_qat: true, global_qconfig: *qconfig, tracer: {type: mmrazor.CustomTracer}}
+optim_wrapper: {optimizer: {type: SGD, lr: 0.001, momentum: 0.9}}
+train_cfg: {type: mmrazor.LSQEpochBasedLoop, max_epochs: 1}
+)";
+
+TEST(TrainCommand, MmrazorsExampleComputesInOpenVinoWhatWasTrained) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path("lsq.yaml")) << kLsqOnOpenVino;
+  const Outcome trained =
+      quench_run({"train", demo_model(), "--config", folder.path("lsq.yaml"), "--train", demo_data(0, 160),
+                  "--train-batch", "16", "--profile", "0", "-o", folder.path("out"), "--threads", "1", "--json"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_EQ(trained.json().at("training").at("steps"), 10);
+  std::string why;
+  if (runtime_python("openvino", why).empty()) GTEST_SKIP() << why;
+  const Outcome outcome = quench_run(
+      {"verify", folder.path("out/deploy"), "--runtime", "openvino", "--data", demo_data(300, 100), "--json"});
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+}
+
+// A network that the zoo does not have, or weights that would have to be fetched.
+TEST(TrainCommand, SaysWhyAnArchitectureIsNoModel) {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& model, const std::string& part) {
+    std::ofstream(folder.path("m.yaml")) << "model: {type: mmrazor.MMArchitectureQuant, quantizer: {type: "
+                                            "mmrazor.OpenVINOQuantizer}, architecture: {type: ImageClassifier, "
+                                         << model << "}\ntrain_cfg: {type: mmrazor.LSQEpochBasedLoop}\n";
+    expect_refused(
+        quench_run({"train", "--config", folder.path("m.yaml"), "--train", demo_data(0, 16), "-o", folder.path("out")}),
+        part);
+  };
+  refused("backbone: {type: ResNet_CIFAR, depth: 19}}, float_checkpoint: r.pth", "no ResNet_CIFAR with depth '19'");
+  refused("backbone: {type: ResNet, depth: 18}}, float_checkpoint: 'https://example.org/r.pth'", "is not fetched");
+}
+
 TEST(TrainCommand, BadInputIsRefused) {
   const TemporaryFolder folder;
   const auto refused = [&](const std::vector<std::string>& more, const std::string& part) {

@@ -63,6 +63,8 @@ TEST(MmrazorTrain, AnArchitectureWithACheckpointIsAModelOfTheZoo) {
       "backbone: {type: mmcls.ResNet, depth: 18}, head: {type: LinearClsHead, num_classes: 10}}}";
   EXPECT_EQ(job_of(model).model, "zoo:resnet18?num_classes=10&weights=r18.pth");
   EXPECT_EQ(job_of(model, {"quench.model=other.onnx"}).model, "other.onnx");
+  EXPECT_EQ(job_of(model, {"model.architecture.backbone.type=ResNet_CIFAR"}).model,
+            "zoo:resnet18_cifar?num_classes=10&weights=r18.pth");
   const JobConfig other = job_of(model, {"model.architecture.backbone.depth=19"});
   EXPECT_EQ(other.model, "");
   EXPECT_CONTAINS(other.notes.front(), "the zoo has no ResNet with depth '19'");

@@ -26,7 +26,8 @@ TEST(Zoo, CountsOfParametersAreThoseOfTheCheckpoints) {
       {"resnet56_cifar", 853'018},       {"mobilenet_v2", 3'504'872},       {"tiny_vit", 119'370},
       {"googlenet", 6'624'904},          {"shufflenet_v2_x0_5", 1'366'792}, {"shufflenet_v2_x1_0", 2'278'604},
       {"shufflenet_v2_x1_5", 3'503'624}, {"shufflenet_v2_x2_0", 7'393'996}, {"mobilenet_v3_large", 5'483'032},
-      {"mobilenet_v3_small", 2'542'856},
+      {"mobilenet_v3_small", 2'542'856}, {"resnet18_cifar", 11'173'962},    {"resnet34_cifar", 21'282'122},
+      {"resnet50_cifar", 23'520'842},
   };
   for (const auto& [name, count] : counts) EXPECT_EQ(count_parameters(*make_zoo_model(name)), count) << name;
 }
@@ -42,6 +43,12 @@ TEST(Zoo, ResNetHasTorchvisionsNames) {
   EXPECT_EQ(shapes.at("layer4.1.bn2.bias"), (Shape{512}));
   EXPECT_EQ(shapes.at("fc.weight"), (Shape{1000, 512}));
   EXPECT_FALSE(shapes.contains("layer1.0.downsample.0.weight"));
+
+  // OpenMMLab's ResNet_CIFAR has the same names.
+  const auto small = shapes_of(*make_zoo_model("resnet18_cifar"));
+  EXPECT_EQ(small.size(), 122U);
+  EXPECT_EQ(small.at("conv1.weight"), (Shape{64, 3, 3, 3}));
+  EXPECT_EQ(small.at("fc.weight"), (Shape{10, 512}));
 
   const auto bottleneck = shapes_of(*make_zoo_model("resnet50"));
   EXPECT_EQ(bottleneck.size(), 320U);

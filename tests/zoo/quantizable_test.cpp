@@ -40,7 +40,7 @@ std::set<std::string> convolutions_of(const ZooNet& net) {
 
 TEST(Quantizable, AllFamiliesOfTorchvisionAreThere) {
   const std::vector<std::string> names = quantizable_names();
-  for (const char* name : {"mobilenet_v2", "mobilenet_v3_large", "resnet18", "resnet50", "googlenet",
+  for (const char* name : {"mobilenet_v2", "mobilenet_v3_large", "resnet18", "resnet18_cifar", "resnet50", "googlenet",
                            "shufflenet_v2_x0_5", "shufflenet_v2_x1_0"})
     EXPECT_TRUE(std::find(names.begin(), names.end(), name) != names.end()) << name;
 }
