@@ -221,8 +221,7 @@ void add_algorithm_options(CLI::App& command, QuantizeArguments& arguments) {
   command
       .add_option("--method", arguments.method,
                   "learn the rounding: adaround, brecq, qdrop, blockwise, networkwise ('quench list methods'); options "
-                  "by --set "
-                  "method.NAME=VALUE")
+                  "by --set method.NAME=VALUE")
       ->type_name("NAME");
   command
       .add_option("--max-memory", arguments.max_memory,
