@@ -7,7 +7,7 @@ namespace quench {
 namespace {
 
 constexpr char kRedError[] = "\x1b[1;31mquench: error\x1b[0m: ";
-constexpr char kBoldTitle[] = "\x1b[1mReconstruction methods (4)\x1b[0m\r\n";
+constexpr char kBoldTitle[] = "\x1b[1mReconstruction methods (5)\x1b[0m\r\n";
 
 struct Variable {
   const char* name;
