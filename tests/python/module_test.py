@@ -62,7 +62,7 @@ class Module(Case):
     def test_training_lowers_the_loss(self):
         result = quench.quantize(small_net(), [IMAGES[:64]], platform="onnxruntime", example_inputs=(IMAGES[:2],), progress=False)
         module = result.module()
-        losses = train(module, 60, lr=0.05)
+        losses = train(module, 60, lr=0.02)
         self.assertLess(sum(losses[-10:]), 0.6 * sum(losses[:10]))
         trained = module.eval().model()
         self.assertEqual(trained.stage, "trained")
