@@ -267,9 +267,7 @@ std::vector<OptionInfo> rounding_options(double prob, double iterations) {
       {"joint_kl", 1.0, "weight of the KL divergence of the network's prediction while all units learn together"},
       {"joint_augment", "none",
        "how images vary while all units learn together: none; flip, crop, cut, mix, or several with commas; auto: the "
-       "first "
-       "three "
-       "if the network reads pictures alone (docs/numerics.md 15.5)"},
+       "first three if the network reads pictures alone (docs/numerics.md 15.5)"},
       {"capture", 1.0, "0: on a GPU, steps are run one by one instead of captured once and replayed"},
       {"early_stop", 0.0,
        "1: end a unit when all but one rounding in 1000 are decided; not where all units learn together straight "

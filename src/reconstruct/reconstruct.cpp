@@ -192,9 +192,9 @@ class Reconstruction {
     record_.units.push_back(record);
     quantized_->refresh_constants();
     const double error = streams_->run_quantized(*quantized_, network_, false);
-    if (method_.keeps_better && error > record_.units.back().error_before)
-      add_note(record_.units.back(),
-               "the error of its output grew, that of all units and the prediction together did not");
+    UnitRecord& last = record_.units.back();
+    if (method_.keeps_better && !last.resumed && error > last.error_before)
+      add_note(last, "the error of its output grew, that of all units and the prediction together did not");
     finish(index, error);
   }
 

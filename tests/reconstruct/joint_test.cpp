@@ -151,6 +151,23 @@ TEST(Joint, LearnsBetweenCasts) {
   EXPECT_LT(record.units.back().error_after, record.units.front().error_before);
 }
 
+// Where the sum that is learned from falls and the output's own error grows, it is said, and once, also when resumed.
+TEST(Joint, SaysThatTheOutputsErrorGrew) {
+  std::string folder = (std::filesystem::temp_directory_path() / "quench_joint_XXXXXX").string();
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const auto data = random_images(24);
+  ReconstructOptions options = joint(20);
+  options.options.set("joint_kl", 0.0);
+  options.checkpoint = folder;
+  QuantizedModel whole = calibrated_net(*data), resumed = calibrated_net(*data);
+  const UnitRecord first = reconstruct(whole, *data, options).units.back();
+  const UnitRecord again = reconstruct(resumed, *data, options).units.back();
+  EXPECT_TRUE(again.resumed);
+  EXPECT_EQ(first.note.find("output grew") != std::string::npos, first.error_after > first.error_before);
+  EXPECT_EQ(again.note, first.note);
+  std::filesystem::remove_all(folder);
+}
+
 // A rounding that goes on gives at first what was learned, with the scale that was learned.
 TEST(Joint, BeginsAtWhatWasLearned) {
   const auto data = random_images(32);
