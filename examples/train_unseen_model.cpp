@@ -1,9 +1,8 @@
 // Trains a float ResNet-20 from nothing on CIFAR-10 images of one's choice, so that settings can be chosen on images
-// that the network has never seen and that no table reports: the pretrained model has learned all 50,000 training
-// images by heart, and how far a quantized network strays on those says little about new ones (docs/results.md, Learned
-// rounding).
+// that the network has never seen and that no table reports: the pretrained model knows the training images by heart,
+// and how far a quantized network strays on those says little about new ones (docs/results.md, Learned rounding).
 //
-//   examples/cifar10_all all && mkdir seen && mv all/data_batch_[345].bin seen
+//   examples/cifar10_all all && mkdir seen && cp all/data_batch_[345].bin seen
 //   build/release/example_train_unseen_model seen resnet20_345.onnx      # data_batch_1 and 2 are new to it
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>

@@ -89,9 +89,9 @@ struct PtqMethod {
   // and throws for options that do not fit the network.
   void (*join)(UnitWork& network, UnitRecord& record) = nullptr;
   std::int64_t (*joint_iterations)(const Options& options, const Graph& network) = nullptr;
-  // A unit whose error is larger after learn() than before it stays as it was; join() sees to that itself, by the sum
-  // of all units' errors or what else it learns from.
-  bool keeps_better = false;
+  // Whether, with these options, a unit whose error is larger after learn() than before it stays as it was: for methods
+  // that learn from this error alone. join() sees to that itself. Null: never.
+  bool (*keeps_better)(const Options& options) = nullptr;
 };
 using PtqMethodRegistry = Registry<PtqMethod>;
 

@@ -36,11 +36,14 @@ struct Unit {
 
 struct UnitOptions {
   std::string pattern = "block";  // or "layer"
-  std::vector<std::string> ends;  // names of the layers that end a unit, if the caller decides
+  std::vector<std::string> ends;  // if the caller decides: layers that end a unit, or units of either pattern, by name
 };
 
 // From structure alone (docs/numerics.md 15.1). `graph` with or without quantizers.
 std::vector<Unit> find_units(const Graph& graph, const UnitOptions& options = {});
+
+// The block, layer or node of this name: the first that has it.
+Unit find_unit(const Graph& graph, const std::string& name);
 
 // What became of one unit.
 struct UnitRecord {
@@ -52,6 +55,9 @@ struct UnitRecord {
   double moved = 0;      // share of its weights whose code is not that of the nearest value any more
   std::string note;      // why a part learned nothing or slowly, or nothing was kept; "" otherwise
   bool resumed = false;  // taken from an earlier run
+  int threads = 0;       // of that run; 0: it is not known
+
+  void add_note(const std::string& text);
 };
 
 struct ReconstructionRecord {
@@ -81,8 +87,9 @@ struct ReconstructOptions {
 // grids, so that its quantizers leave them alone. An error leaves it as it was.
 ReconstructionRecord reconstruct(QuantizedModel& model, const Dataset& data, const ReconstructOptions& options = {});
 
-// What these values are for every item of the data, stacked along the first axis: inputs and outputs of any layer or
-// block, in the graph's present state. Nothing behind the last of them is computed.
+// What these values are for every item of the data, stacked along the first axis, in the graph's present state: those
+// that a layer or block reads and gives (find_unit(graph, "layer1.0").inputs), or any others. Nothing behind the last
+// of them is computed.
 std::map<std::string, at::Tensor> save_values(const Graph& graph, const Dataset& data,
                                               const std::vector<std::string>& values);
 

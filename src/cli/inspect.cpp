@@ -141,15 +141,14 @@ void print_why(const Arguments& options, bool json) {
     std::cout << answer << "\n";
 }
 
-// "block", or names of layers: "conv1,conv3".
-UnitOptions unit_options(const std::string& text, const Graph& graph) {
+// "block", or names of layers or units: "conv1,layer1.0".
+UnitOptions unit_options(const std::string& text) {
   if (text == "block" || text == "layer") return {text, {}};
   std::vector<std::string> names = split(text, ',');
   for (std::string& name : names) {
     name.erase(0, name.find_first_not_of(' '));
     name.erase(name.find_last_not_of(' ') + 1);
   }
-  if (names.size() == 1 && !graph.find_node(names[0])) return {text, {}};
   return {"block", names};
 }
 
@@ -159,7 +158,7 @@ void inspect(const Arguments& options, bool json) {
   QUENCH_CHECK(options.text || !options.data, "--data is for --text: it prints large tensors in full");
   const LoadedModel model = load_model_to_look_at(options.model, options.raw, options.import);
   if (!options.units.empty()) {
-    const std::vector<Unit> units = find_units(model.graph, unit_options(options.units, model.graph));
+    const std::vector<Unit> units = find_units(model.graph, unit_options(options.units));
     if (json) return print_json(json_of(units));
     std::cout << units_text(units);
     return;

@@ -71,9 +71,11 @@ void Augment::check_inputs(const Graph& network) const {
                "four axes");
 }
 
+bool Augment::applies_to(const NamedValues& inputs) const { return !auto_ || is_pictures(inputs); }
+
 NamedValues Augment::varied(NamedValues inputs, const at::Tensor& counter) const {
   const c10::AutoGradMode no_grad(false);
-  if (auto_ && !is_pictures(inputs)) return inputs;
+  if (!applies_to(inputs)) return inputs;
   for (auto& [name, value] : inputs)
     if (value.tensor().dim() == 4 && value.tensor().is_floating_point())
       value = RtValue(varied(value.tensor(), counter).to(value.tensor().scalar_type()));

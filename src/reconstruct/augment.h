@@ -16,6 +16,8 @@ class Augment {
   Augment(const std::string& words, std::uint64_t seed);
   // Throws unless the network reads images, if there is something to vary.
   void check_inputs(const Graph& network) const;
+  // Whether there is something among them that it may vary: auto leaves anything but pictures alone.
+  bool applies_to(const NamedValues& inputs) const;
   // What is not a batch of float images stays as it is.
   NamedValues varied(NamedValues inputs, const at::Tensor& counter) const;
 

@@ -7,9 +7,10 @@ namespace quench {
 
 namespace {
 
-// What is only given in another type is compared as it was computed.
+// What was computed in float and is given in another type is compared as it was computed.
 const Value* before_casts(const Value* value) {
-  while (value->producer() && value->producer()->op() == "Cast") value = value->producer()->input(0);
+  while (value->dtype() != DType::kFloat && value->producer() && value->producer()->op() == "Cast")
+    value = value->producer()->input(0);
   return value;
 }
 

@@ -13,12 +13,6 @@ constexpr double kLeastEnergy = 1e-12;
 
 at::Tensor energy_of(const at::Tensor& wanted) { return wanted.square().sum().clamp_min_(kLeastEnergy); }
 
-// What divergence_gradient() is the gradient of.
-at::Tensor divergence(const at::Tensor& y, const at::Tensor& wanted) {
-  const at::Tensor logs = wanted.log_softmax(1);
-  return (logs.exp() * (logs - y.log_softmax(1))).sum().div_(static_cast<double>(y.size(0)));
-}
-
 }  // namespace
 
 JointLoss::JointLoss(UnitWork& network, double divergence, const Augment& augment)

@@ -1,9 +1,11 @@
 #include "reconstruct/learn_rounding.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "kernels/affine/learned.h"
@@ -20,8 +22,12 @@
 namespace quench {
 namespace {
 
-constexpr std::int64_t kShowEvery = 50, kLookEvery = 250;
-constexpr double kConverged = 1e-3;  // share of roundings that are still open
+constexpr std::int64_t kShowEvery = 50;
+
+// Of early_stop: how often it looks, at how many items of a unit, and when it stops.
+constexpr std::int64_t kLookEvery = 250, kLookAt = 256;
+constexpr double kLeastGain = 0.01;  // of the loss
+constexpr int kPatience = 4;         // looks without that gain
 
 // Each element from the quantized network with this probability, else from the float one (QDrop, Wei et al. 2022,
 // section 4.2). By QDrop's own loop, with a step so large that every element that it quantizes is 0: what remains of
@@ -77,7 +83,7 @@ class Loop {
     learn(record);
     if (joint_ && !is_better_than(before)) {
       scales_.undo();
-      record.note += concat(record.note.empty() ? "" : "; ", "what was there before is better, and is kept");
+      record.add_note("what was there before is better, and is kept");
       return;
     }
     double elements = 0;
@@ -97,8 +103,12 @@ class Loop {
 
   // All units together, with hard rounding.
   bool is_better_than(double before) {
-    for (const Rounding& one : roundings_) work_.replace(one.quantizer().output(), one.hard());
+    round_hard();
     return joint_->over_all() <= before;
+  }
+
+  void round_hard() {
+    for (const Rounding& one : roundings_) work_.replace(one.quantizer().output(), one.hard());
   }
 
   // All alphas lie in one tensor, so that the regulariser is computed once, not weight by weight.
@@ -142,15 +152,14 @@ class Loop {
     captured_ = work_.stays_on_device() && settings_.capture;
     if (captured_) work_.count_by(knobs_.counter());
     Replay replay(captured_ ? work_.device() : "cpu", [this] { step(); });
-    bool open = true;
-    for (record.iterations = 0; open && record.iterations < settings_.iterations; ++record.iterations) {
-      now_ = record.iterations;
+    for (bool open = true; open && record.iterations < settings_.iterations;) {
+      now_ = record.iterations++;
       knobs_.turn(now_);
       replay.run();
-      if ((now_ + 1) % kShowEvery == 0) work_.progress(now_ + 1, settings_.iterations);
-      open = !has_converged(now_);
+      if (record.iterations % kShowEvery == 0) work_.progress(record.iterations, settings_.iterations);
+      open = !has_converged();
     }
-    if (!replay.refusal().empty()) record.note = concat("its steps could not be captured: ", replay.refusal());
+    if (!replay.refusal().empty()) record.add_note(concat("its steps could not be captured: ", replay.refusal()));
   }
 
   void step() {
@@ -191,11 +200,28 @@ class Loop {
     return inputs;
   }
 
-  // When all but a few roundings are decided, nothing is left to learn.
-  bool has_converged(std::int64_t now) const {
-    if (!settings_.early_stop || now < settings_.begin() || (now + 1) % kLookEvery != 0) return false;
-    return std::all_of(roundings_.begin(), roundings_.end(),
-                       [](const Rounding& one) { return one.undecided() < kConverged; });
+  // Whether hard rounding, which is what counts in the end, has gained nothing worth naming for a while. It moves
+  // little before the regulariser begins; and without one, codes come to rest only in the end.
+  bool has_converged() {
+    const bool may_end = settings_.early_stop && !settings_.straight_through && now_ >= settings_.begin();
+    if (!may_end || (now_ + 1) % kLookEvery != 0) return false;
+    round_hard();
+    const double loss = joint_ ? joint_->over_all() : loss_of_unit();
+    looks_since_gain_ = loss < least_ * (1 - kLeastGain) ? 0 : looks_since_gain_ + 1;
+    least_ = std::min(least_, loss);
+    return looks_since_gain_ >= kPatience;
+  }
+
+  // On the first items, with the same random choices every time.
+  double loss_of_unit() {
+    const c10::AutoGradMode no_grad(false);
+    const std::int64_t count = std::min(work_.items(), kLookAt), batch = std::min(work_.batch(), count);
+    double sum = 0;
+    for (std::int64_t first = 0; first + batch <= count; first += batch) {
+      const at::Tensor rows = at::arange(first, first + batch, at::kLong).to(at::Device(work_.device()));
+      sum += loss_->value(work_.run(work_.quantized_inputs(rows), 0), rows);
+    }
+    return sum;
   }
 
   UnitWork& work_;
@@ -212,6 +238,8 @@ class Loop {
   std::set<std::string> mixed_;  // inputs that are drawn from both networks, element by element
   bool captured_ = false;
   std::int64_t now_ = 0;
+  double least_ = std::numeric_limits<double>::infinity();  // the loss with hard rounding
+  int looks_since_gain_ = 0;
 };
 
 }  // namespace
@@ -227,7 +255,8 @@ void check_rounding_options(const Options& options) {
   for (const char* name : {"capture", "early_stop"}) check_switch(options, name);
   QUENCH_CHECK(
       !options.flag("early_stop") || options.word("round_mode") == "learned_hard_sigmoid",
-      "early_stop ends a unit when its roundings are decided, which only 'round_mode: learned_hard_sigmoid' does");
+      "early_stop cannot end a unit of 'round_mode: straight_through': its steps become smaller until the last "
+      "iteration, which is how its codes come to rest");
   Augment(options.word("joint_augment"), 0);
   for (const char* rate : {"lr", "scale_lr", "weight_scale_lr", "bias_lr", "weight", "prediction", "joint_lr",
                            "joint_scale_lr", "joint_kl"})
@@ -260,22 +289,27 @@ std::vector<OptionInfo> rounding_options(double prob, double iterations) {
        "weight of the KL divergence of the network's prediction with this unit quantized and all behind it in "
        "float (PD-Quant); 0: none"},
       {"joint_count", 0.0, "iterations with all units together, after the last unit (docs/numerics.md 15.5); 0: none"},
-      {"joint_round_mode", "same", "round_mode while all units learn together; same: as before"},
+      {"joint_round_mode", "same", "round_mode while all units learn together; same: that of the units"},
       {"joint_lr", 3e-3, "learning rate of the roundings while all units learn together"},
       {"joint_scale_lr", 4e-5, "that of the activations' scales; 0: they stay"},
       {"joint_warm_up", 0.7, "share of the joint iterations without the regulariser"},
       {"joint_kl", 1.0, "weight of the KL divergence of the network's prediction while all units learn together"},
       {"joint_augment", "none",
        "how images vary while all units learn together: none; flip, crop, cut, mix, or several with commas; auto: the "
-       "first three if the network reads pictures alone (docs/numerics.md 15.5)"},
+       "first three if pictures are all that the network reads (docs/numerics.md 15.5)"},
       {"capture", 1.0, "0: on a GPU, steps are run one by one instead of captured once and replayed"},
       {"early_stop", 0.0,
-       "1: end a unit when all but one rounding in 1000 are decided; not where all units learn together straight "
-       "through"}};
+       "1: end a unit when its loss with hard rounding has not fallen by 1 % for 1,000 iterations, and likewise the "
+       "joint "
+       "stage; not where round_mode or joint_round_mode is straight_through"}};
 }
 
 void learn_rounding(UnitWork& work, UnitRecord& record, bool learn_scales) {
   Loop(work, RoundingSettings(work.options()), learn_scales && work.options().number("scale_lr") > 0).run(record);
+}
+
+bool learns_from_error(const Options& options) {
+  return options.word("loss") != "fisher" && options.number("prediction") == 0;
 }
 
 std::int64_t joint_iterations(const Options& options, const Graph& network) {
@@ -286,6 +320,8 @@ std::int64_t joint_iterations(const Options& options, const Graph& network) {
 
 void learn_jointly(UnitWork& network, UnitRecord& record, bool learn_scales) {
   const RoundingSettings settings = RoundingSettings::joint(network.options());
+  if (!Augment(network.options().word("joint_augment"), 0).applies_to(network.float_inputs(network.draw(0))))
+    record.add_note("its inputs are not varied: 'joint_augment: auto' is for networks that read pictures alone");
   Loop(network, settings, learn_scales && settings.scale_rate > 0).run(record);
 }
 

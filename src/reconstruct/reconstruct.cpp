@@ -63,8 +63,6 @@ UnitRecord record_of(const Unit& unit) {
   return record;
 }
 
-void add_note(UnitRecord& record, const std::string& note) { record.note += (record.note.empty() ? "" : "; ") + note; }
-
 class Reconstruction {
  public:
   Reconstruction(const QuantizedModel& model, const Dataset& data, const ReconstructOptions& options)
@@ -93,8 +91,8 @@ class Reconstruction {
     record_.cache_seconds += seconds_since(start);
     record_.items = streams_->items();
     if (joins()) streams_->hold(network_);
-    if (options.device != "cpu" && !stays_on_device())
-      record_.notes.push_back("steps are launched one by one, not captured: that needs all caches on the device");
+    if (options.device != "cpu" && !stays_on_device() && chosen_.has("capture") && chosen_.flag("capture"))
+      record_.notes.push_back("steps are launched one by one: capturing them needs all caches on the device");
     checkpoint_ = std::make_unique<Checkpoint>(options.checkpoint, job_key(model));
     float_ = std::make_unique<Executor>(plain_, ExecOptions{.device = options.device});
     quantized_ = std::make_unique<Executor>(model_.graph, ExecOptions{.device = options.device});
@@ -173,13 +171,15 @@ class Reconstruction {
   // Too few iterations, or too large steps, can leave a unit worse than calibration did: then it stays as it was.
   bool keep_better(double error) {
     UnitRecord& record = record_.units.back();
-    if (!method_.keeps_better || record.resumed || error <= record.error_before) return false;
+    if (!keeps_better() || record.resumed || error <= record.error_before) return false;
     restore(calibrated_constants_);
     learned_constants_ = std::move(calibrated_constants_);
     record.moved = 0;
-    add_note(record, "what was there before is better, and is kept");
+    record.add_note("what was there before is better, and is kept");
     return true;
   }
+
+  bool keeps_better() const { return method_.keeps_better && method_.keeps_better(chosen_); }
 
   // The network as one unit, whose number comes after the last one's.
   void join() {
@@ -193,8 +193,8 @@ class Reconstruction {
     quantized_->refresh_constants();
     const double error = streams_->run_quantized(*quantized_, network_, false);
     UnitRecord& last = record_.units.back();
-    if (method_.keeps_better && !last.resumed && error > last.error_before)
-      add_note(last, "the error of its output grew, that of all units and the prediction together did not");
+    if (!last.resumed && error > last.error_before)
+      last.add_note("the error of the network's output grew (docs/numerics.md 15.5)");
     finish(index, error);
   }
 
@@ -218,11 +218,11 @@ class Reconstruction {
                                 is_network ? ends() : std::vector<std::string>{},
                                 [&](std::int64_t done, std::int64_t total) { report(unit, done, total); }};
     UnitAtWork work(model_.graph, unit, *streams_, *training_, settings);
-    calibrated_constants_ = work.calibrated();
+    if (keeps_better() && !is_network) calibrated_constants_ = work.calibrated();
     (is_network ? method_.join : method_.learn)(work, record);
     steps_before_ += std::exchange(steps_, 0);
     training_->options().counter = nullptr;
-    if (!work.note().empty()) add_note(record, work.note());
+    if (!work.note().empty()) record.add_note(work.note());
     learned_constants_ = work.learned();
     record.seconds = seconds_since(start);
   }
@@ -304,6 +304,8 @@ class Reconstruction {
 };
 
 }  // namespace
+
+void UnitRecord::add_note(const std::string& text) { note += (note.empty() ? "" : "; ") + text; }
 
 ReconstructionRecord reconstruct(QuantizedModel& model, const Dataset& data, const ReconstructOptions& options) {
   verify(model, ModelStage::kCalibrated);

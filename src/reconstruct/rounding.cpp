@@ -10,7 +10,6 @@
 namespace quench {
 namespace {
 
-constexpr double kDecided = 0.05;   // h this close to 0 or 1 counts as such
 constexpr double kOpenAlpha = 1.6;  // h is 0.1 or 0.9
 
 std::unique_ptr<FakeQuant> adaround(const FakeQuantSpec& like, const char* mode) {
@@ -26,8 +25,6 @@ std::unique_ptr<FakeQuant> straight_through(const FakeQuantSpec& like) {
   spec.options = {};
   return make_fake_quant(spec);
 }
-
-at::Tensor open_h(const at::Tensor& sigma) { return sigma * kAdaStretch + kAdaGamma; }
 
 }  // namespace
 
@@ -128,13 +125,6 @@ at::Tensor Rounding::hard() const { return stretched(hard_codes(), gain().define
 void Rounding::move_alpha(const at::Tensor& to) {
   const c10::AutoGradMode no_grad(false);
   tensors_.all[2] = to.view(alpha().sizes()).copy_(alpha()).detach().requires_grad_();
-}
-
-double Rounding::undecided() const {
-  if (straight_through_) return 1;  // never decided
-  const c10::AutoGradMode no_grad(false);
-  const at::Tensor h = open_h(alpha().detach().sigmoid());
-  return (h > kDecided).logical_and_(h < 1 - kDecided).to(at::kFloat).mean().item<double>();
 }
 
 double Rounding::moved() const {

@@ -34,7 +34,6 @@ class Rounding {
   at::Tensor soft() const;                // recorded for autograd
   at::Tensor hard() const;                // rounded as alpha says, on the grid
   void move_alpha(const at::Tensor& to);  // where it lies from now on: as many elements in a row
-  double undecided() const;               // share of the elements that are neither down nor up yet
   double moved() const;                   // share whose code is not the nearest one
 
  private:

@@ -29,6 +29,11 @@ double energy_of(const UnitWork& work) {
 
 }  // namespace
 
+at::Tensor divergence(const at::Tensor& y, const at::Tensor& wanted) {
+  const at::Tensor logs = wanted.log_softmax(1);
+  return (logs.exp() * (logs - y.log_softmax(1))).sum().div_(static_cast<double>(y.size(0)));
+}
+
 at::Tensor divergence_gradient(const at::Tensor& y, const at::Tensor& wanted) {
   return (y.detach().softmax(1) - wanted.softmax(1)).div_(static_cast<double>(y.size(0)));
 }
@@ -41,6 +46,16 @@ UnitLoss::UnitLoss(const RoundingSettings& settings, UnitWork& work, const at::T
   if (settings.prediction > 0)
     QUENCH_CHECK(work.prediction(rows).dim() == 2, "the option 'prediction' needs logits: a network with one output ",
                  "of the shape [items, classes]");
+}
+
+double UnitLoss::value(const at::Tensor& y, const at::Tensor& rows) {
+  const at::Tensor wanted = work_.target(rows);
+  at::Tensor squares = (y.detach() - wanted).square_();
+  if (settings_.fisher) squares.mul_(work_.sensitivity(rows));
+  const double loss = squares.mean().item<double>() * factor_;
+  if (settings_.prediction == 0) return loss;
+  const at::Tensor logits = work_.predict(y.detach(), rows).detach();
+  return loss + settings_.prediction * divergence(logits, work_.prediction(rows)).item<double>();
 }
 
 void UnitLoss::backward(const at::Tensor& y, const at::Tensor& rows) {

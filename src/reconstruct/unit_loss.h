@@ -10,6 +10,7 @@ class UnitLoss {
  public:
   // Both must outlive it. Computes what a captured step could not.
   UnitLoss(const RoundingSettings& settings, UnitWork& work, const at::Tensor& rows);
+  double value(const at::Tensor& y, const at::Tensor& rows);  // of the loss, up to a factor
   // Sends the gradient of the loss back through the unit that gave `y` for these items.
   void backward(const at::Tensor& y, const at::Tensor& rows);
 
@@ -21,7 +22,8 @@ class UnitLoss {
   double factor_;  // of the squared error
 };
 
-// With respect to logits, of the mean KL divergence from the prediction of `wanted` to that of `y`.
+// Of logits: the mean KL divergence from the prediction of `wanted` to that of `y`, and its gradient with respect to y.
+at::Tensor divergence(const at::Tensor& y, const at::Tensor& wanted);
 at::Tensor divergence_gradient(const at::Tensor& y, const at::Tensor& wanted);
 
 }  // namespace quench

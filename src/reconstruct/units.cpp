@@ -245,7 +245,8 @@ std::vector<Stretch> by_ends(const Flow& flow, const Cutter& cutter, const std::
     known.push_back(flow.node(place).name());
   }
   for (const std::string& end : ends)
-    if (std::find(known.begin(), known.end(), end) == known.end()) fail_unknown_name("layer in 'units'", end, known);
+    if (std::find(known.begin(), known.end(), end) == known.end())
+      fail_unknown_name("layer or unit in 'units'", end, known);
   std::vector<Stretch> found = {{0, 0}};
   for (std::size_t i = 0; i + 1 < layers.size(); ++i) {
     if (std::find(ends.begin(), ends.end(), known[i]) == ends.end()) continue;
@@ -258,7 +259,43 @@ std::vector<Stretch> by_ends(const Flow& flow, const Cutter& cutter, const std::
   return found;
 }
 
+// A unit's name, as find_units() gives it, stands for the layer that ends it.
+std::vector<std::string> ending_layers(const Graph& graph, const std::vector<std::string>& names) {
+  std::map<std::string, std::string> last;  // "" for a unit without layers: it ends where the next one begins
+  for (const char* pattern : {"block", "layer"})
+    for (const Unit& unit : find_units(graph, {pattern, {}}))
+      last[unit.name] = unit.layers.empty() ? "" : unit.layers.back();
+  std::vector<std::string> layers;
+  for (const std::string& name : names) {
+    const auto unit = last.find(name);
+    if (unit == last.end())
+      layers.push_back(name);
+    else if (!unit->second.empty())
+      layers.push_back(unit->second);
+  }
+  return layers;
+}
+
 }  // namespace
+
+Unit find_unit(const Graph& graph, const std::string& name) {
+  std::vector<std::string> known;
+  for (const char* pattern : {"block", "layer"})
+    for (const Unit& unit : find_units(graph, {pattern, {}})) {
+      if (unit.name == name) return unit;
+      known.push_back(unit.name);
+    }
+  const Node* node = graph.find_node(name);
+  if (!node) fail_unknown_name("block, layer or node", name, known);
+  Unit unit;
+  unit.name = name;
+  unit.nodes = {name};
+  for (const Value* input : node->inputs())
+    if (input && !input->is_constant()) unit.inputs.push_back(input->name());
+  for (const Value* output : node->outputs())
+    if (output) unit.outputs.push_back(output->name());
+  return unit;
+}
 
 std::vector<Unit> find_units(const Graph& graph, const UnitOptions& options) {
   check_not_converted(graph, "no unit of it can learn");
@@ -266,7 +303,7 @@ std::vector<Unit> find_units(const Graph& graph, const UnitOptions& options) {
   const Cutter cutter(flow);
   std::vector<Stretch> stretches;
   if (!options.ends.empty())
-    stretches = by_ends(flow, cutter, options.ends);
+    stretches = by_ends(flow, cutter, ending_layers(graph, options.ends));
   else if (options.pattern == "layer")
     stretches = cutter.layers({0, flow.size()});
   else if (options.pattern == "block")

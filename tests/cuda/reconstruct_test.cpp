@@ -30,7 +30,7 @@ TEST(ReconstructOnCuda, CapturedStepsLearnTheSame) {
       const double error = other.units[i].error_after;
       EXPECT_NEAR(one.units[i].error_after, error, (draws ? 0.3 : 0.02) * error) << method;
       EXPECT_EQ(one.units[i].iterations, 60);
-      EXPECT_EQ(one.units[i].note, "") << method << " " << one.units[i].name;
+      EXPECT_EQ(one.units[i].note.find("captured"), std::string::npos) << method << " " << one.units[i].note;
     }
     if (draws) continue;
     for (const Value* constant : captured.graph.constants()) {
@@ -66,7 +66,7 @@ TEST(ReconstructOnCuda, PredictionsAndJointStepsAreCaptured) {
       EXPECT_EQ(unit.note.find("captured"), std::string::npos) << unit.name << ": " << unit.note;
       EXPECT_EQ(unit.iterations, 60);
       // Together they lower the sum of all units' errors and the divergence: that of the output alone may grow a bit.
-      const double most = unit.name == "network" ? 1.5 : 1.1;
+      const double most = unit.name == "network" ? 1.5 : 1.0;
       if (unit.name == "stem.conv") continue;
       EXPECT_LT(unit.error_after, most * unit.error_before) << unit.name;
     }

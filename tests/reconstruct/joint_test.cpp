@@ -131,10 +131,10 @@ TEST(Joint, LearnsBetweenCasts) {
   widened.attrs["to"] = static_cast<std::int64_t>(DType::kFloat);
   Value& first = graph.add_constant("w1", at::randn({8, 3, 3, 3}));
   Value& conv = graph.add("Conv", "conv1", {&widened.output(), &first}).output();
-  Value& relu = graph.add("Relu", "relu", {&conv}).output();
-  Value& second = graph.add_constant("w2", at::randn({4, 8, 3, 3}));
-  Value& conv2 = graph.add("Conv", "conv2", {&relu, &second}).output();
-  Node& narrowed = graph.add("Cast", "narrowed", {&conv2}, std::vector<std::string>{"y"});
+  Value* inner = &graph.add("Relu", "relu", {&conv}).output();
+  for (const std::string name : {"conv2", "conv3"})  // the first and the last layer have 8 bits
+    inner = &graph.add("Conv", name, {inner, &graph.add_constant(name + ".w", at::randn({8, 8, 2, 2}))}).output();
+  Node& narrowed = graph.add("Cast", "narrowed", {inner}, std::vector<std::string>{"y"});
   narrowed.attrs["to"] = static_cast<std::int64_t>(DType::kFloat16);
   graph.add_output(narrowed.output());
   infer_shapes(graph);
@@ -145,10 +145,34 @@ TEST(Joint, LearnsBetweenCasts) {
   calibrate(model, *data);
   ReconstructOptions options = joint(200);
   options.options.set("joint_augment", std::string("flip,crop,cut,mix"));
+  options.options.set("max_count", 2.0);  // so that something is left to learn
   const ReconstructionRecord record = reconstruct(model, *data, options);
   EXPECT_EQ(record.units.back().name, "network");
   EXPECT_TRUE(record.notes.empty()) << record.notes[0];
-  EXPECT_LT(record.units.back().error_after, record.units.front().error_before);
+  const UnitRecord& network = record.units.back();
+  EXPECT_LT(network.error_after, network.error_before);
+  EXPECT_GT(network.moved, 0);
+}
+
+// Only what leaves float is compared before the cast: this network computes its softmax in double.
+TEST(Joint, LearnsBeforeACastBackToFloat) {
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {Dim::symbol("N"), 3, 8, 8}));
+  Value& weight = graph.add_constant("w", at::randn({4, 3, 3, 3}));
+  Node& wide = graph.add("Cast", "wide", {&graph.add("Conv", "conv", {&x, &weight}).output()});
+  wide.attrs["to"] = static_cast<std::int64_t>(DType::kDouble);
+  Node& softmax = graph.add("Softmax", "softmax", {&wide.output()});
+  softmax.attrs["axis"] = std::int64_t{1};
+  Node& back = graph.add("Cast", "back", {&softmax.output()}, std::vector<std::string>{"y"});
+  back.attrs["to"] = static_cast<std::int64_t>(DType::kFloat);
+  graph.add_output(back.output());
+  infer_shapes(graph);
+  const auto data = random_images(16);
+  QuantizedModel model = prepare_by_platform(graph, "academic", few_bits(4));
+  calibrate(model, *data);
+  const ReconstructionRecord record = reconstruct(model, *data, joint(5));
+  EXPECT_EQ(record.units.back().name, "network");
+  EXPECT_TRUE(record.notes.empty()) << record.notes[0];
 }
 
 // Where the sum that is learned from falls and the output's own error grows, it is said, and once, also when resumed.
@@ -163,7 +187,8 @@ TEST(Joint, SaysThatTheOutputsErrorGrew) {
   const UnitRecord first = reconstruct(whole, *data, options).units.back();
   const UnitRecord again = reconstruct(resumed, *data, options).units.back();
   EXPECT_TRUE(again.resumed);
-  EXPECT_EQ(first.note.find("output grew") != std::string::npos, first.error_after > first.error_before);
+  ASSERT_GT(first.error_after, first.error_before);
+  EXPECT_NE(first.note.find("the error of the network's output grew"), std::string::npos);
   EXPECT_EQ(again.note, first.note);
   std::filesystem::remove_all(folder);
 }
@@ -182,7 +207,7 @@ TEST(Joint, BeginsAtWhatWasLearned) {
       const Rounding rounding(*node, *before.graph.find_node(node->name()), "cpu", {straight_through, true});
       EXPECT_TRUE(at::allclose(rounding.hard(), node->input(0)->tensor(), 1e-5, 1e-6)) << node->name();
       EXPECT_TRUE(at::allclose(rounding.scale(), node->input(1)->tensor(), 1e-6, 0)) << node->name();
-      EXPECT_EQ(rounding.undecided(), 1) << node->name();
+      EXPECT_LT(rounding.alpha().detach().abs().max().item<double>(), 2) << node->name();  // there is a gradient
     }
   }
 }

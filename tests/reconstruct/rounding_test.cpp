@@ -113,9 +113,9 @@ TEST(Rounding, StraightThroughReachesAnyCode) {
   }
 }
 
-TEST(Rounding, NothingEndsEarlyThatIsNeverDecided) {
+TEST(Rounding, NothingEndsEarlyThatComesToRestInTheEnd) {
   const Options options = Options{{"early_stop", 1.0}, {"round_mode", std::string("straight_through")}};
-  EXPECT_ERROR(check_rounding_options(options.checked(rounding_options(1, 10), "test")), "early_stop");
+  EXPECT_ERROR(check_rounding_options(options.checked(rounding_options(1, 10), "test")), "early_stop cannot end");
 }
 
 TEST(Rounding, ThePenaltysGradientIsThatOfItsFormula) {

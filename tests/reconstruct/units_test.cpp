@@ -95,11 +95,34 @@ TEST(Units, AnAxisOfTheSameSizeIsNotTheBatch) {
   EXPECT_EQ(layers_of(units), layers_of(find_units(open, {"layer", {}})));
 }
 
+// What find_units() names, it takes back: all of them give the same units, some of them longer ones.
+TEST(Units, AreFoundByTheirOwnNames) {
+  const Graph graph = residual_net();
+  for (const char* pattern : {"block", "layer"}) {
+    const std::vector<Unit> units = find_units(graph, {pattern, {}});
+    std::vector<std::string> names;
+    std::vector<Names> layers;
+    for (const Unit& unit : units) {
+      names.push_back(unit.name);
+      if (!unit.layers.empty()) layers.push_back(unit.layers);  // what has none is no unit of its own then
+    }
+    EXPECT_EQ(layers_of(find_units(graph, {"block", names})), layers) << pattern;
+    for (const Unit& unit : units) EXPECT_EQ(find_unit(graph, unit.name).layers, unit.layers) << unit.name;
+  }
+  EXPECT_EQ(
+      layers_of(find_units(graph, {"layer", {"block0"}})),
+      (std::vector<Names>{{"stem.conv", "block0.conv1", "block0.conv2"}, {"block1.conv1", "block1.conv2", "head"}}));
+  const Unit relu = find_unit(graph, "stem.relu");
+  EXPECT_EQ(relu.inputs, Names{graph.find_node("stem.relu")->input(0)->name()});
+  EXPECT_EQ(relu.outputs, Names{graph.find_node("stem.relu")->output().name()});
+  EXPECT_ERROR(find_unit(graph, "block7"), "unknown block, layer or node 'block7'", "block0");
+}
+
 TEST(Units, EndsCanBeGiven) {
   const std::vector<Unit> units = find_units(residual_net(), {"block", {"block0.conv2"}});
   EXPECT_EQ(layers_of(units), (std::vector<Names>{{"stem.conv", "block0.conv1", "block0.conv2"},
                                                   {"block1.conv1", "block1.conv2", "head"}}));
-  EXPECT_ERROR(find_units(residual_net(), {"block", {"block0.conv3"}}), "unknown layer 'block0.conv3' in 'units'",
+  EXPECT_ERROR(find_units(residual_net(), {"block", {"block0.conv3"}}), "unknown layer or unit 'block0.conv3' in",
                "block0.conv2");
   EXPECT_ERROR(find_units(residual_net(), {"block", {"block0.conv1"}}), "no unit can end with 'block0.conv1'");
   EXPECT_ERROR(find_units(residual_net(), {"bloc", {}}), "unknown unit pattern 'bloc'", "block");

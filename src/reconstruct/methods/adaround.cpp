@@ -13,6 +13,7 @@ void join(UnitWork& network, UnitRecord& record) { learn_jointly(network, record
 
 QUENCH_REGISTER_PTQ_METHOD("adaround", learn,
                            "learns whether each weight rounds down or up, layer by layer (Nagel et al. 2020)",
-                           rounding_options(1.0, 20000), "layer", check_rounding_options, join, joint_iterations, true)
+                           rounding_options(1.0, 20000), "layer", check_rounding_options, join, joint_iterations,
+                           learns_from_error)
 
 }  // namespace quench

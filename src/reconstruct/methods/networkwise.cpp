@@ -28,6 +28,6 @@ std::vector<OptionInfo> options() {
 
 QUENCH_REGISTER_PTQ_METHOD("networkwise", learn,
                            "QDrop in blocks, for a short time, then all of the network together, on varied images",
-                           options(), "block", check_rounding_options, join, joint_iterations, true)
+                           options(), "block", check_rounding_options, join, joint_iterations, learns_from_error)
 
 }  // namespace quench
