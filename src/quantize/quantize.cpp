@@ -8,6 +8,7 @@
 #include "quantize/fallen_apart.h"
 #include "quantize/preserve.h"
 #include "quantize/record_data.h"
+#include "quantize/reconstruct_units.h"
 #include "quantize/stages.h"
 #include "quantize/train_defaults.h"
 #include "quench/convert.h"
@@ -78,7 +79,10 @@ class Quantizing {
     if (!finds_scales()) stages_.run("calibrate", [&] { calibrate_quantizers(); });
     if (config_.bias_correction.value_or(BiasCorrection::kNone) != BiasCorrection::kNone)
       stages_.run("correct_biases", [&] { correct(); });
-    if (!config_.method.name.empty()) stages_.run("reconstruct", [&] { reconstruct_units(); });
+    if (!config_.method.name.empty())
+      stages_.run("reconstruct", [&] {
+        record_.reconstructed = reconstruct_units(model_, *data_.calib, config_, options_, record_.notes);
+      });
     if (config_.train) stages_.run("train", [&] { train_model(); });
     if (is_first()) stages_.run("compare", [&] { compare(); });
     if (data_.eval) stages_.run("evaluate", [&] { evaluate_both(); });
@@ -225,26 +229,6 @@ class Quantizing {
     seen_.reset();
     record_.plan = model_.plan;  // with the biases that were made
     if (!record_.corrected->changed()) note("bias correction changed nothing");
-  }
-
-  void reconstruct_units() {
-    ReconstructOptions options;
-    options.method = config_.method.name;
-    options.options = method_options(config_, record_.notes);
-    options.seed = config_.seed;
-    options.device = config_.calibration.device;
-    options.workers = config_.calibration.workers;
-    options.skip_broken = config_.calibration.skip_broken;
-    options.checkpoint = options_.checkpoint;
-    options.unit_done = options_.unit_done;
-    if (options_.progress)
-      options.progress = [this](const std::string& unit, std::int64_t done, std::int64_t total) {
-        options_.progress("reconstructing " + unit, done, total);
-      };
-    record_.reconstructed = reconstruct(model_, *data_.calib, options);
-    for (const UnitRecord& unit : record_.reconstructed->units)
-      if (!unit.note.empty()) note(concat(unit.name, ": ", unit.note));
-    for (const std::string& text : record_.reconstructed->notes) note(text);
   }
 
   // Loops that observe while they train begin without scales.

@@ -6,12 +6,13 @@
 
 #include "core/atomic_file.h"
 #include "quench/error.h"
+#include "quench/process.h"
 
 namespace quench {
 namespace {
 
 // Beside the constants; no value of a graph is named like this.
-constexpr const char *kKey = " key", *kRecord = " record", *kNote = " note";
+constexpr const char *kKey = " key", *kRecord = " record", *kNote = " note", *kThreads = " threads";
 
 at::Tensor text_tensor(const std::string& text) {
   at::Tensor bytes = at::empty({static_cast<std::int64_t>(text.size())}, at::kByte);
@@ -71,6 +72,7 @@ std::optional<TensorMap> Checkpoint::load(std::size_t unit, UnitRecord& record) 
   record.seconds = number[3];
   record.moved = number[4];
   record.note = text_of(take(kNote));
+  if (tensors.contains(kThreads)) record.threads = static_cast<int>(take(kThreads).item<std::int64_t>());
   record.resumed = true;
   return tensors;
 }
@@ -83,6 +85,7 @@ void Checkpoint::save(std::size_t unit, const UnitRecord& record, TensorMap tens
       {record.error_before, record.error_after, static_cast<double>(record.iterations), record.seconds, record.moved},
       at::kDouble);
   tensors[kNote] = text_tensor(record.note);
+  tensors[kThreads] = at::full({1}, threads(), at::kLong);
   write_safetensors(path(unit), tensors);
 }
 

@@ -48,7 +48,7 @@ std::string reconstruction_summary(const ReconstructionRecord& record, const std
 
 Json json_of(const ReconstructionRecord& record) {
   Json units = Json::array();
-  for (const UnitRecord& unit : record.units)
+  for (const UnitRecord& unit : record.units) {
     units.push_back({{"name", unit.name},
                      {"layers", unit.layers},
                      {"error_before", unit.error_before},
@@ -58,6 +58,8 @@ Json json_of(const ReconstructionRecord& record) {
                      {"moved", unit.moved},
                      {"resumed", unit.resumed},
                      {"note", unit.note}});
+    if (unit.threads > 0) units.back()["threads"] = unit.threads;
+  }
   Json options = Json::object();
   for (const auto& [name, value] : record.options.values())
     std::visit([&, &key = name](const auto& one) { options[key] = one; }, value);

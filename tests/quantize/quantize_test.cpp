@@ -42,6 +42,27 @@ TEST(QuantizeCall, ReconstructsByTheMethodThatIsNamed) {
   EXPECT_ERROR(quantize(small_graph(), items(), config), "adaround");
 }
 
+// Not on all of the data, as once, where calibration takes some batches of it: broken items do not count among those.
+TEST(QuantizeCall, ReconstructsOnTheItemsOfCalibration) {
+  JobConfig config = job();
+  config.method = {"adaround", Options{{"max_count", 1.0}, {"batch", 2.0}}};
+  config.calibration.batch = 2;
+  config.calibration.batches = 2;
+  const Quantized four = quantize(small_graph(), items(), config);
+  EXPECT_EQ(four.record.calibration->items, 4);
+  EXPECT_EQ(four.record.reconstructed->items, 4);
+  const TensorData those(whole({8, 3, 8, 8}, 5, 6).narrow(0, 0, 4));
+  EXPECT_EQ(four.record.reconstructed->units.at(0).error_before,
+            quantize(small_graph(), those, config).record.reconstructed->units.at(0).error_before);
+  config.calibration.batches = 100;
+  EXPECT_EQ(quantize(small_graph(), items(), config).record.reconstructed->items, 8);
+  config.calibration.batches = 2;
+  config.calibration.skip_broken = true;
+  const Quantized others = quantize(small_graph(), TensorData(whole({8, 3, 8, 8}, 5, 6), 1), config);
+  EXPECT_EQ(others.record.calibration->items, 4);
+  EXPECT_EQ(others.record.reconstructed->items, 4);
+}
+
 TEST(QuantizeCall, NothingStopsEarlyUnderParity) {
   JobConfig config = job();
   config.method = {"adaround", Options{{"max_count", 2.0}, {"early_stop", 1.0}}};
