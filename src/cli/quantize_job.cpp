@@ -47,11 +47,11 @@ double gigabytes(const std::string& text) {
   return number * std::pow(1024.0, static_cast<double>(std::string("KMGT").find(unit)) - 2.0);
 }
 
-// Over what the config says; the options of another method do not fit.
+// --method was among the settings of the config; a later one may have named another.
 void set_method(const QuantizeArguments& arguments, JobConfig& config) {
   MethodConfig& method = config.method;
-  if (!arguments.method.empty() && method.name != arguments.method)
-    method = {arguments.method, checked_method_options(arguments.method, {})};
+  QUENCH_CHECK(arguments.method.empty() || method.name == arguments.method,
+               "--method and --set method.name=NAME cannot be given together");
   QUENCH_CHECK(!method.name.empty() || arguments.max_memory.empty(),
                "--max-memory bounds the caches of reconstruction: give --method NAME, too");
   QUENCH_CHECK(!method.name.empty() || arguments.trains || !arguments.resume,
@@ -328,12 +328,8 @@ QuantizeJob job_of(const QuantizeArguments& arguments) {
   QuantizeArguments given = arguments;
   take_back_model(quant, given.model);
   if (quant.config.empty() && is_config(given.model)) std::swap(quant.config, given.model);
-  const auto names_method = [](const std::string& one) { return one.starts_with("method.name="); };
-  QUENCH_CHECK(arguments.method.empty() || std::none_of(quant.set.begin(), quant.set.end(), names_method),
-               "--method and --set method.name=NAME cannot be given together");
-  // Before the user's own settings, which may be of this method's options. Other layouts have no such key.
-  if (!arguments.method.empty() && (quant.config.empty() || read_config(quant.config).layout == "quench"))
-    quant.set.insert(quant.set.begin(), concat("method={name: ", arguments.method, "}"));
+  // Before the user's own settings, which may be of this method's options.
+  if (!arguments.method.empty()) quant.set.insert(quant.set.begin(), concat("method={name: ", arguments.method, "}"));
   job.config = job_of(quant);
   job.config.plugins = loaded_plugins();  // the record's config names those of --plugin too
   job.import = arguments.import;

@@ -6,29 +6,6 @@
 namespace quench {
 namespace {
 
-// MQBench's own files name no method: it follows from what is reconstructed and from the share that is dropped.
-std::string method_name(const Options& given) {
-  const auto& values = given.values();
-  const auto prob = values.find("prob");
-  const auto pattern = values.find("pattern");
-  const bool drops = prob != values.end() && prob->second != OptionValue(1.0);
-  const bool blocks = pattern != values.end() && pattern->second == OptionValue("block");
-  if (drops) return "qdrop";
-  return blocks ? "brecq" : "adaround";
-}
-
-void read_reconstruction(MapReader& map, bool wanted, JobConfig& job) {
-  const Tree* tree = map.find("reconstruction");
-  if (wanted && !tree) fail_at(map.tree(), "'quantize_type: advanced_ptq' needs '", map.path_of("reconstruction"), "'");
-  if (!tree) return;
-  const Options given = options_of(*tree, map.path_of("reconstruction"));
-  const MethodConfig method = make_method(method_name(given), given, *tree);
-  if (wanted)
-    job.method = method;
-  else
-    note(job, "'quantize.reconstruction' has no effect with 'quantize_type: naive_ptq'");
-}
-
 void read_quantize(MapReader map, JobConfig& job) {
   const auto type = map.choice("quantize_type", {"naive_ptq", "advanced_ptq"});
   if (const auto backend = map.text("backend")) set_platform(job, *map.find("backend"), *backend);
@@ -117,7 +94,7 @@ void read_mqbench(const Tree& tree, JobConfig& job) {
   } else {
     read_prepare_dict(map, job);
   }
-  if (const Tree* own = map.find("quench")) read_own(*own, "quench", job);
+  if (const Tree* own = map.find("quench")) read_own(with_reconstruction(*own, tree, job), "quench", job);
   // Only now: the academic platform may not be what 'quench.platform' says.
   if (const Tree* quantize = map.find("quantize"); quantize && job.quant.platform.empty())
     set_platform(job, *quantize, "academic");

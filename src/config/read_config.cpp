@@ -53,8 +53,15 @@ std::vector<std::string> load_plugins(Tree& tree) {
   return files;
 }
 
+// `method` is a key of our own, whatever the layout.
+std::string placed(const std::string& override, bool is_foreign) {
+  const bool is_method = override.starts_with("method.") || override.starts_with("method=");
+  return is_foreign && is_method ? "quench." + override : override;
+}
+
 JobConfig read_job(Tree tree, const std::vector<std::string>& overrides) {
-  for (const std::string& text : overrides) apply_override(tree, text);
+  const bool is_foreign = !tree.find("version") && (is_mmrazor(tree) || is_mqbench(tree));
+  for (const std::string& text : overrides) apply_override(tree, placed(text, is_foreign));
   if (tree.is_null()) fail_at(tree, "the config is empty");
   JobConfig job;
   job.plugins = load_plugins(tree);

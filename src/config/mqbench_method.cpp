@@ -1,0 +1,80 @@
+// `quantize.reconstruction` of MQBench's classification example, and what `quench.method` says beside it.
+#include <algorithm>
+#include <array>
+
+#include "config/merge.h"
+#include "config/mqbench.h"
+#include "core/joined.h"
+#include "quench/ptq_method.h"
+
+namespace quench {
+namespace {
+
+// By these the methods differ: prob makes brecq qdrop, and round_mode makes blockwise qdrop again.
+constexpr std::array kNameTheMethod = {"pattern", "prob", "round_mode"};
+
+// MQBench's own files name no method: it follows from what is reconstructed and from the share that is dropped.
+std::string method_name(const Options& given) {
+  const auto& values = given.values();
+  const auto prob = values.find("prob");
+  const auto pattern = values.find("pattern");
+  const bool drops = prob != values.end() && prob->second != OptionValue(1.0);
+  const bool blocks = pattern != values.end() && pattern->second == OptionValue("block");
+  if (drops) return "qdrop";
+  return blocks ? "brecq" : "adaround";
+}
+
+// Whether another method than the layout's takes this option from it.
+bool keeps(const PtqMethod& method, const std::string& option, const Tree& value) {
+  const std::vector<OptionInfo> known = options_of(method);
+  const auto found = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.name == option; });
+  if (found == known.end()) return false;
+  const bool names_it = std::find(kNameTheMethod.begin(), kNameTheMethod.end(), option) != kNameTheMethod.end();
+  return !names_it || option_of(value, option) == found->fallback;
+}
+
+// What the other method leaves of the layout's options; the job gets a note of the rest.
+Tree kept_by(const PtqMethod& method, const std::string& name, const Tree& reconstruction, JobConfig& job) {
+  Tree kept = reconstruction;
+  std::vector<std::string> dropped;
+  for (const auto& [option, value] : reconstruction.entries)
+    if (!value.is_null() && !keeps(method, option, value)) dropped.push_back(option);
+  for (const std::string& option : dropped) kept.erase(option);
+  if (!dropped.empty())
+    note(job, concat("'quantize.reconstruction' is for ", job.method.name, ", and the method is ", name, ": ",
+                     joined_in_quotes(dropped), dropped.size() == 1 ? " has" : " have", " no effect"));
+  return kept;
+}
+
+}  // namespace
+
+void read_reconstruction(MapReader& map, bool wanted, JobConfig& job) {
+  const Tree* tree = map.find("reconstruction");
+  if (wanted && !tree) fail_at(map.tree(), "'quantize_type: advanced_ptq' needs '", map.path_of("reconstruction"), "'");
+  if (!tree) return;
+  const Options given = options_of(*tree, map.path_of("reconstruction"));
+  const MethodConfig method = make_method(method_name(given), given, *tree);
+  if (wanted)
+    job.method = method;
+  else
+    note(job, "'quantize.reconstruction' has no effect with 'quantize_type: naive_ptq'");
+}
+
+Tree with_reconstruction(Tree own, const Tree& layout, JobConfig& job) {
+  Tree* said = own.is_map() ? own.find("method") : nullptr;
+  if (job.method.name.empty() || !said || !said->is_map()) return own;
+  Tree both = *layout.find("quantize")->find("reconstruction");
+  const Tree* name = said->find("name");
+  if (!name || name->is_null()) {
+    apply_override(both, "name=" + job.method.name);
+  } else if (name->text != job.method.name) {
+    const PtqMethod& other =
+        at_place(*name, [&]() -> const PtqMethod& { return PtqMethodRegistry::instance().get(name->text); });
+    both = kept_by(other, name->text, both, job);
+  }
+  merge(both, std::move(*said));
+  *said = std::move(both);
+  return own;
+}
+
+}  // namespace quench
