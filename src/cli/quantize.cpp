@@ -132,6 +132,7 @@ std::optional<Deployment> deploy_graph(const QuantizeJob& job, const Dataset& da
 // All of it or nothing: what an earlier run left in the folder is then gone.
 void write_results(const QuantizeJob& job, const Quantized& result, const std::optional<Deployment>& files,
                    const Dataset* calib) {
+  std::optional<PostponedInterrupt> postponed;
   OutputFolder folder(job.config.output);
   const QuantizeRecord& record = result.record;
   Graph file = result_file(result);
@@ -144,8 +145,10 @@ void write_results(const QuantizeJob& job, const Quantized& result, const std::o
     std::filesystem::rename(dump, folder.staged(dump_name(job.dump_after)));
   if (files && job.config.deploy.folder.empty()) write_deployment(*files, folder.staged("deploy"));
   if (job.report) write_run_report(job, folder, result.model, calib);
+  postponed.emplace();  // or it would say that --resume goes on, and there were less and less to go on from
   folder.commit(job.force);
-  std::filesystem::remove_all(job.checkpoint());
+  folder.discard(kCheckpoint);
+  set_interrupt_advice("\nmodel, record and report were written");
 }
 
 // A bar for each kind of work, which ends where the next begins.

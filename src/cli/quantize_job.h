@@ -38,6 +38,8 @@ struct QuantizeArguments {
 void add_quantize_options(CLI::App& command, QuantizeArguments& arguments);
 void add_training_options(CLI::App& command, QuantizeArguments& arguments);  // beside those
 
+inline constexpr const char* kCheckpoint = ".reconstruction";  // in the output folder
+
 struct QuantizeJob {
   JobConfig config;
   ImportOptions import;
@@ -52,9 +54,9 @@ struct QuantizeJob {
 
   std::string file(const std::string& name) const;  // inside the output folder
   std::string deploy_folder() const;
-  std::string training() const { return file("training"); }           // checkpoints and logs of training
-  std::string checkpoint() const { return file(".reconstruction"); }  // finished units, until the job is done
-  bool deploy_configured() const;                                     // the user configured it: then it must succeed
+  std::string training() const { return file("training"); }     // checkpoints and logs of training
+  std::string checkpoint() const { return file(kCheckpoint); }  // finished units, until the job is done
+  bool deploy_configured() const;                               // the user configured it: then it must succeed
   std::string deploy_name() const { return config.deploy.name.empty() ? name : config.deploy.name; }
   std::string model_file() const { return file(name + kCalibratedEnding); }
 };

@@ -212,4 +212,8 @@ void OutputFolder::commit(bool force) {
   remove_empty_folders(path_, old);
 }
 
+void OutputFolder::discard(const std::string& name) const {
+  if (fs::exists(path_ / name)) move_file(path_ / name, staging_ / "discarded" / name);
+}
+
 }  // namespace quench

@@ -37,6 +37,9 @@ class OutputFolder {
   std::string staged(const std::string& name) const;
   // Moves everything into place; once. Throws if someone else's file is in the way, unless `force`.
   void commit(bool force);
+  // Takes a file or a folder of ours that is in no list out of FOLDER, at once, however much is in it; it is removed
+  // with this object.
+  void discard(const std::string& name) const;
 
  private:
   std::filesystem::path path_, staging_;

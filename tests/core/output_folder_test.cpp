@@ -168,6 +168,19 @@ TEST_F(OutputFolders, OneMoreFileGoesWithTheOthers) {
   EXPECT_EQ(contents(), std::vector<std::string>{"b"});
 }
 
+TEST_F(OutputFolders, DiscardAtOnceWhatIsInNoList) {
+  write(path("units/one"), "mine");
+  {
+    OutputFolder folder(path());
+    write(folder.staged("a"), "a");
+    folder.commit(false);
+    folder.discard("units");
+    folder.discard("absent");
+    EXPECT_FALSE(fs::exists(path("units")));
+  }
+  EXPECT_EQ(contents(), Files{"a"});
+}
+
 TEST_F(OutputFolders, OneMoreFileReplacesNobodyElses) {
   make({"a"});
   write(path("mine"), "mine");
