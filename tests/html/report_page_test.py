@@ -179,6 +179,7 @@ def check_side_by_side(page):
         expect(both[1]["name"] in tab.run("document.querySelector('#summary .lead').textContent"), "the second run can be chosen")
         expect("adaround" in tab.run("document.getElementById('curves').textContent"), "the curves of reconstruction are there")
         expect(tab.run("document.querySelectorAll('#curves circle').length") > 4, "and drawn")
+        sections.check_units(tab, both[1])
         sections.check_verdict(tab, both[1])
         expect(not tab.errors, f"side by side: no complaints, not {tab.errors}")
 

@@ -33,9 +33,28 @@ def check_verdict(tab, run):
         worst = [f'{{match: "{layer["name"]}", float: true}}' for layer in run["record"]["profile"]["layers"][:3]]
         expect(f"layers: [{', '.join(worst)}]" in advice, f"there is a rule for the worst layers to paste, not '{advice}'")
         expect(run["record"]["profile"]["layers"][0]["worst"] in advice, "and what they lose by")
-        expect(("--method qdrop" in advice) == ("reconstruction" not in run["record"]), "what was not tried is offered, and only that")
+        expect(("--method blockwise" in advice) == ("reconstruction" not in run["record"]), "what was not tried is offered, and only that")
     else:
         expect("accuracy was lost" not in advice and "What now" in advice, "no alarm where nothing was lost")
+
+
+def check_units(tab, run):
+    """A row for each unit of a reconstruction, with the record's numbers; notes in a column of their own where there are any."""
+    units = run["record"]["reconstruction"]["units"]
+    tables = tab.run("""[...document.querySelectorAll('#curves table')].map(table => [[...table.querySelectorAll('th')].map(h => h.textContent),
+        [...table.querySelectorAll('tbody tr')].map(row => [...row.cells].map(cell => [cell.textContent, cell.title]))])""")
+    expect(len(tables) == 1, f"one run was reconstructed, and it has one table, not {len(tables)}")
+    heads, rows = tables[0]
+    wanted = ["unit", "layers", "error", "after", "moved", "iterations", "time"]
+    expect(heads[:7] == wanted and len(rows) == len(units), f"the table of units has its columns and rows, not {heads}")
+    expect((heads[7:] == ["note"]) == any(unit["note"] or unit["resumed"] for unit in units), "notes have a column where there are any")
+    for unit, cells in zip(units, rows):
+        text = [cell[0] for cell in cells]
+        expect(cells[0][1] == unit["name"] and cells[1][1] == ", ".join(unit["layers"]), f"'{unit['name']}' is named with its layers")
+        for error, shown in zip((unit["error_before"], unit["error_after"]), text[2:4]):
+            expect(abs(float(shown) - error) <= 0.001 * error, f"the error of '{unit['name']}' is the record's, not {shown}")
+        expect(text[4] == f"{100 * unit['moved']:.1f} %" and text[5] == f"{unit['iterations']:,}", f"so are moves and iterations, not {text}")
+        expect(unit["note"] in text[-1], f"the note of '{unit['name']}' is shown")
 
 
 def check_axes(tab):

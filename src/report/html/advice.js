@@ -64,7 +64,10 @@ function nextSteps(run) {
     ],
     !record.equalize && ["--equalize", "balances the channels of neighbouring layers"],
     !record.bias_correction && ["--bias-correction fast", "takes the mean error out of the biases"],
-    !record.reconstruction && ["--method qdrop", "learns the rounding, layer by layer; minutes, without labels"],
+    !record.reconstruction && [
+      "--method blockwise",
+      "learns the rounding, block by block; minutes on a CPU, without labels (networkwise takes longer and gives more at few bits)",
+    ],
     !record.training && ["quench train", "trains the quantized network; needs labelled data, and helps most below 8 bits"],
   ].filter(Boolean);
 }

@@ -1,4 +1,36 @@
 // How the learning went: reconstruction unit by unit, training step by step.
+function unitsTable(units) {
+  const said = (unit) => [unit.resumed && "from the earlier run", unit.note].filter(Boolean).join("; ");
+  const number = (text, kind = "num") => el("td", { class: kind }, text);
+  const heads = [
+    ["unit"],
+    ["layers", "wide"],
+    ["error", "num"],
+    ["after", "num"],
+    ["moved", "num"],
+    ["iterations", "num wide"],
+    ["time", "num wide"],
+    ["note", "wide"],
+  ];
+  const hasNotes = units.some(said);
+  const rows = units.map((unit) =>
+    el(
+      "tr",
+      {},
+      el("td", { title: unit.name }, shortened(unit.name, 34)),
+      el("td", { class: "wide soft", title: unit.layers.join(", ") }, shortened(unit.layers.join(", "), 48)),
+      number(short(unit.error_before)),
+      number(short(unit.error_after)),
+      number(percent(unit.moved, 1)),
+      number(whole(unit.iterations), "num wide"),
+      number(seconds(unit.seconds), "num wide"),
+      hasNotes && el("td", { class: "words wide" }, said(unit)),
+    ),
+  );
+  return plainTable(hasNotes ? heads : heads.slice(0, -1), rows);
+}
+
+// Each unit's error before and after; none where there is nothing on a scale of powers.
 function unitsChart(run) {
   const units = run.record.reconstruction.units.filter((unit) => unit.error_before > 0);
   const values = units
@@ -35,10 +67,7 @@ function unitsChart(run) {
     });
     return picture;
   };
-  return el(
-    "div",
-    { class: "card" },
-    el("h3", {}, `${run.name}: error of each unit, ${run.record.reconstruction.method}`),
+  return [
     chart(
       draw,
       units.map((unit) => `${unit.name}: ${short(unit.error_before)} to ${short(unit.error_after)}`).join("; "),
@@ -47,8 +76,22 @@ function unitsChart(run) {
       ["before", "var(--float)"],
       ["after", run.color],
     ]),
-  );
+  ];
 }
+
+const unitsCard = (run) =>
+  el(
+    "div",
+    { class: "card", style: "margin-top:12px" },
+    el("h3", {}, `${run.name}: error of each unit, ${run.record.reconstruction.method}`),
+    unitsChart(run),
+    el("div", { style: "margin-top:12px" }, unitsTable(run.record.reconstruction.units)),
+    el(
+      "p",
+      { class: "under", style: "margin:8px 0 0" },
+      "Error: squared, of the unit's output, relative to its energy. Moved: weights that left their nearest code.",
+    ),
+  );
 
 const fewSteps = 10; // as many say less than the epochs do
 function spansDecades(series) {
@@ -117,7 +160,6 @@ function drawCurves() {
     section,
     el("h2", {}, "Curves"),
     trained.length > 0 && trainingCharts(trained),
-    learned.length > 0 &&
-      el("div", { class: learned.length > 1 ? "grid2" : "", style: "margin-top:12px" }, learned.map(unitsChart)),
+    learned.map(unitsCard),
   );
 }
