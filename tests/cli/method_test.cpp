@@ -1,9 +1,6 @@
 #include <ATen/ATen.h>
-#include <signal.h>
-#include <sys/wait.h>
 
 #include <map>
-#include <thread>
 
 #include "cli/method_job.h"
 #include "quench/import.h"
