@@ -31,8 +31,9 @@ struct ZooEntry {
   std::shared_ptr<ZooNet> (*make)(const ZooOptions& options) = nullptr;  // gets options without zeros
   std::int64_t num_classes = 1000;
   std::int64_t in_channels = 3;
-  std::int64_t image_size = 224;  // the height and width it is meant for
-  bool quantizable = false;       // has a form with stubs
+  std::int64_t image_size = 224;                // the height and width it is meant for
+  bool quantizable = false;                     // has a form with stubs
+  std::vector<std::string> training_only = {};  // submodules in torchvision's files that the network does without
 };
 using ZooRegistry = Registry<ZooEntry>;
 

@@ -8,6 +8,7 @@
 #include "calibrate/module_of_node.h"
 #include "quench/error.h"
 #include "quench/zoo_net.h"
+#include "zoo/zoo_weights.h"
 
 namespace quench {
 namespace {
@@ -120,6 +121,16 @@ QuantizedModel calibrated_on(const at::Tensor& image, const EagerModel& model) {
   return prepared.model();
 }
 
+QuantizedState state_for(const std::string& name, const std::string& path) {
+  const ZooEntry& entry = ZooRegistry::instance().get(name);
+  const auto is_unused = [&](const auto& item) { return is_training_only(entry, item.first); };
+  QuantizedState state = read_quantized_state(path);
+  std::erase_if(state.tensors, is_unused);
+  std::erase_if(state.grids, is_unused);
+  std::erase_if(state.outputs, is_unused);
+  return state;
+}
+
 }  // namespace
 
 QuantizedModel load_quantized_state(const EagerModel& model, const QuantizedState& state) {
@@ -136,11 +147,9 @@ QuantizedModel make_quantized_model(const std::string& name, const std::string& 
     return calibrated_on(image, eager_model_of(name, image, qconfig, options));
   }
   qconfig.activation.bits = 8;  // converted networks use all codes, whatever reduce_range made of their scales
-  return with_context([&] { return concat("while loading '", weights, "' into '", name, "'"); },
-                      [&] {
-                        return load_quantized_state(eager_model_of(name, image, qconfig, options),
-                                                    read_quantized_state(weights));
-                      });
+  return with_context(
+      [&] { return concat("while loading '", weights, "' into '", name, "'"); },
+      [&] { return load_quantized_state(eager_model_of(name, image, qconfig, options), state_for(name, weights)); });
 }
 
 }  // namespace quench

@@ -1,6 +1,6 @@
 // GoogLeNet (Szegedy et al. 2014) as torchvision has it: with BatchNorm, a 3x3 convolution where the paper has 5x5, and
-// without the auxiliary classifiers, which matter for training alone. Weights of torchvision's file expect images
-// normalised to mean 0.5 and deviation 0.5; its aux1 and aux2 need StateOptions::strict = false.
+// without the auxiliary classifiers, which matter for training alone: aux1 and aux2 of torchvision's file are ignored.
+// Its weights expect images normalised to mean 0.5 and deviation 0.5.
 #include <torch/nn/init.h>
 #include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/linear.h>
@@ -124,6 +124,6 @@ std::shared_ptr<ZooNet> make_googlenet(const ZooOptions& options) { return std::
 }  // namespace
 
 QUENCH_REGISTER_ZOO("googlenet", "GoogLeNet with BatchNorm for 224x224 images, without auxiliary classifiers",
-                    {make_googlenet, 1000, 3, 224, true})
+                    {make_googlenet, 1000, 3, 224, true, {"aux1", "aux2"}})
 
 }  // namespace quench

@@ -8,6 +8,7 @@
 #include "quench/state_dict.h"
 #include "quench/torch.h"
 #include "quench/zoo_net.h"
+#include "zoo/zoo_weights.h"
 
 namespace quench {
 namespace {
@@ -40,7 +41,8 @@ Graph open_zoo(const DatasetSpec& spec) {
   options.in_channels = integer_option(spec, "in_channels", 1).value_or(0);
   options.seed = static_cast<std::uint64_t>(integer_option(spec, "seed", 0).value_or(0));
   const std::shared_ptr<ZooNet> net = make_zoo_model(spec.path, options);
-  if (const auto weights = text_option(spec, "weights")) load_state(*net, without_parts(read_state_dict(*weights)));
+  if (const auto weights = text_option(spec, "weights"))
+    load_zoo_weights(spec.path, *net, without_parts(read_state_dict(*weights)));
   const std::int64_t size = integer_option(spec, "size", 1).value_or(entry.image_size);
   const std::int64_t channels = options.in_channels == 0 ? entry.in_channels : options.in_channels;
   net->eval();

@@ -1,8 +1,11 @@
 // Makes a zoo model by name, with weights that depend only on the seed.
 #include "quench/zoo_net.h"
 
+#include <algorithm>
+
 #include "quench/state_dict.h"
 #include "zoo/seeded_generator.h"
+#include "zoo/zoo_weights.h"
 
 namespace quench {
 
@@ -26,8 +29,20 @@ std::shared_ptr<ZooNet> make_quantizable_model(const std::string& name, const st
   options.quantizable = true;
   std::shared_ptr<ZooNet> net = make_zoo_model(name, options);
   replace_relu6(*net);
-  if (!weights.empty()) load_state(*net, read_state_dict(weights));
+  if (!weights.empty()) load_zoo_weights(name, *net, read_state_dict(weights));
   return net;
+}
+
+void load_zoo_weights(const std::string& name, ZooNet& net, TensorMap tensors) {
+  const ZooEntry& entry = ZooRegistry::instance().get(name);
+  std::erase_if(tensors, [&](const auto& item) { return is_training_only(entry, item.first); });
+  load_state(net, tensors);
+}
+
+bool is_training_only(const ZooEntry& entry, const std::string& name) {
+  return std::any_of(entry.training_only.begin(), entry.training_only.end(), [&](const std::string& module) {
+    return name.starts_with(module + ".") || name.starts_with("module." + module + ".");  // the second: DataParallel
+  });
 }
 
 at::Tensor zoo_forward(ZooNet& net, const at::Tensor& images) { return net.forward(images); }

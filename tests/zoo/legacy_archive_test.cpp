@@ -63,6 +63,35 @@ TEST(LegacyArchive, ReadsTensors) {
   EXPECT_TRUE(at::equal(tensors.at("c"), at::tensor({5, 6}).to(at::kByte)));
 }
 
+// As torchvision's quantized networks of 2019 are kept.
+TEST(LegacyArchive, ReadsQuantizedTensors) {
+  Legacy file;
+  const std::string grid =
+      tuple({global("torch", "per_channel_affine"), tensor(storage_of("DoubleStorage", "7", 2), 0, {2}, {1}),
+             tensor(storage_of("LongStorage", "8", 2), 0, {2}, {1}), integer(0)});
+  const std::string codes = global("torch._utils", "_rebuild_qtensor") +
+                            tuple({storage_of("QInt8Storage", "9", 4), integer(0), sizes({2, 2}), sizes({2, 1}), grid,
+                                   "\x89", global("collections", "OrderedDict") + ")R"}) +
+                            "R";
+  file.object = whole(dict({{"conv.weight", codes},
+                            {"conv.scale", tensor(storage_of("FloatStorage", "94", 1), 0, {}, {})},
+                            {"conv.zero_point", tensor(storage_of("LongStorage", "95", 1), 0, {}, {})}}));
+  file.keys = whole(list({"7", "8", "9", "94", "95"}));
+  const auto longs = [](const std::vector<std::int64_t>& values) {
+    std::string bytes = little(static_cast<std::int64_t>(values.size()));
+    for (const std::int64_t value : values) bytes += little(value);
+    return bytes;
+  };
+  file.storages = little(std::int64_t{2}) + little(0.5) + little(0.25) + longs({0, 0}) + little(std::int64_t{4}) +
+                  std::string("\x01\x02\x03\xff") + floats({0.125F}) + longs({3});
+  const TempFile written(file.bytes(), "weights.pth");
+  const QuantizedState state = read_quantized_state(written.path());
+  EXPECT_TRUE(at::equal(state.tensors.at("conv.weight"), at::tensor({1, 2, 3, -1}).to(at::kChar).view({2, 2})));
+  EXPECT_EQ(state.grids.at("conv.weight").params, (QParams{{0.5F, 0.25F}, {0, 0}}));
+  EXPECT_EQ(state.grids.at("conv.weight").axis, 0);
+  EXPECT_EQ(state.outputs.at("conv"), (QParams{{0.125F}, {3}}));
+}
+
 TEST(LegacyArchive, EveryTruncationIsAnError) {
   const std::string bytes = sample().bytes();
   for (std::size_t length = 2; length < bytes.size(); ++length) {

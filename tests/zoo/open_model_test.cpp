@@ -34,6 +34,28 @@ TEST(OpenModel, TakesTheNamesOfOpenMMLab) {
   EXPECT_TRUE(at::equal(graph.value("fc.bias").tensor(), state_of(*net).at("fc.bias")));
 }
 
+// torchvision's file has them, for training.
+TEST(OpenModel, GoogLeNetIgnoresItsAuxiliaryClassifiers) {
+  const TempFolder folder;
+  TensorMap weights = state_of(*make_zoo_model("googlenet", {.num_classes = 3, .seed = 5}));
+  const at::Tensor bias = weights.at("fc.bias").detach().clone();
+  weights.emplace("aux1.fc2.bias", at::zeros({3}));
+  weights.emplace("aux2.conv.conv.weight", at::zeros({128, 528, 1, 1}));
+  const std::string path = folder.path("w.safetensors");
+  write_safetensors(path, weights);
+  const Graph graph = open_model("zoo:googlenet?num_classes=3&size=32&weights=" + path);
+  EXPECT_TRUE(at::equal(graph.value("fc.bias").tensor(), bias));
+  const auto net = make_quantizable_model("googlenet", path, {.num_classes = 3});
+  EXPECT_TRUE(at::equal(state_of(*net).at("fc.bias"), bias));
+  weights.emplace("aux3.fc2.bias", at::zeros({3}));
+  write_safetensors(path, weights);
+  EXPECT_ERROR(make_quantizable_model("googlenet", path, {.num_classes = 3}), "unexpected 'aux3.fc2.bias'");
+  TensorMap other = state_of(*make_zoo_model("small_cnn"));
+  other.emplace("aux1.fc2.bias", at::zeros({3}));
+  write_safetensors(path, other);
+  EXPECT_ERROR(open_model("zoo:small_cnn?weights=" + path), "unexpected 'aux1.fc2.bias'");
+}
+
 TEST(OpenModel, NamesForFiles) {
   EXPECT_EQ(name_of_model("zoo:resnet18?weights=a/b.pth"), "resnet18");
   EXPECT_EQ(name_of_model("a/b.onnx"), "b");
