@@ -95,7 +95,7 @@ void fuse_model(EagerModel& model, std::optional<bool> is_qat = std::nullopt);
 // A float copy of the model whose forward is watched, until finish(); then the forward of the quantized model.
 class PreparedModel {
  public:
-  explicit PreparedModel(QuantizedModel prepared);
+  explicit PreparedModel(QuantizedModel prepared, const EagerModel* source = nullptr);  // source: to print it
   ~PreparedModel();
   PreparedModel(PreparedModel&&) noexcept;
 
@@ -109,11 +109,14 @@ class PreparedModel {
   const QuantizedModel& model() const;  // to deploy, once finished
   const Graph& graph() const;
   const QuantPlan& plan() const;
+  // As PyTorch prints it: ConvReLU2d with the observers of what it writes, after finish() with its quantizers.
+  std::string text() const;
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
+std::ostream& operator<<(std::ostream& stream, const PreparedModel& model);
 
 // Throws for a module in training mode, and if nothing has a qconfig.
 PreparedModel prepare(const EagerModel& model);

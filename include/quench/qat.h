@@ -120,6 +120,7 @@ struct ConvertedWeight {
   QScheme scheme;
   QParams params;
 
+  caffe2::TypeMeta dtype() const { return codes.dtype(); }
   at::ScalarType scalar_type() const { return codes.scalar_type(); }
   std::int64_t element_size() const { return codes.element_size(); }
   at::Tensor dequantize() const;

@@ -178,6 +178,7 @@ class FloatFunctional : public torch::nn::Module {
   at::Tensor mul(const at::Tensor& a, const at::Tensor& b);
   at::Tensor cat(const std::vector<at::Tensor>& tensors, std::int64_t dim = 0);
   at::Tensor add_relu(const at::Tensor& a, const at::Tensor& b);
+  at::Tensor matmul(const at::Tensor& a, const at::Tensor& b);
   at::Tensor add_scalar(const at::Tensor& a, double b);
   at::Tensor mul_scalar(const at::Tensor& a, double b);
 };

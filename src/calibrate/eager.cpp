@@ -2,9 +2,12 @@
 
 #include <ATen/ATen.h>
 
+#include <ostream>
+
 #include "calibrate/eager_prepare.h"
 #include "calibrate/eager_rules.h"
 #include "calibrate/module_text.h"
+#include "calibrate/quantizer_text.h"
 #include "quench/error.h"
 #include "quench/prepare.h"
 
@@ -66,14 +69,33 @@ void fuse_model(EagerModel& model, std::optional<bool> is_qat) {
   fuse_modules_in_place(model, model.own_lists(is_qat), is_qat);
 }
 
+namespace {
+
+ModuleText calibrating_text(const EagerModel& source, const Graph& graph) {
+  ModuleText text = module_text(source.module());
+  for (const auto& names : source.fused) fuse_text(text, names, /*is_training=*/false);
+  for (const ModuleInfo& module : source.modules()) {
+    ModuleText* norm = text.find(module.name);
+    if (norm->type.starts_with("BatchNorm") && !graph.find_node(module.name)) *norm = {"Identity", ""};  // folded
+  }
+  return text;
+}
+
+}  // namespace
+
 struct PreparedModel::State {
-  explicit State(QuantizedModel given) : model(std::move(given)) { enable_calibration(model); }
+  State(QuantizedModel given, const EagerModel* source) : model(std::move(given)) {
+    if (source) module = calibrating_text(*source, model.graph);
+    enable_calibration(model);
+  }
 
   QuantizedModel model;
+  ModuleText module{"PreparedModel", ""};
   bool finished = false;
 };
 
-PreparedModel::PreparedModel(QuantizedModel prepared) : state_(std::make_unique<State>(std::move(prepared))) {}
+PreparedModel::PreparedModel(QuantizedModel prepared, const EagerModel* source)
+    : state_(std::make_unique<State>(std::move(prepared), source)) {}
 PreparedModel::~PreparedModel() = default;
 PreparedModel::PreparedModel(PreparedModel&&) noexcept = default;
 
@@ -113,11 +135,19 @@ const QuantizedModel& PreparedModel::model() const { return state_->model; }
 const Graph& PreparedModel::graph() const { return state_->model.graph; }
 const QuantPlan& PreparedModel::plan() const { return state_->model.plan; }
 
+std::string PreparedModel::text() const {
+  ModuleText text = state_->module;
+  add_quantizers(text, state_->model, /*only_observe=*/!state_->finished);
+  return text.text();
+}
+
+std::ostream& operator<<(std::ostream& stream, const PreparedModel& model) { return stream << model.text(); }
+
 PreparedModel prepare(const EagerModel& model) {
   for (const ModuleInfo& module : model.modules())
     QUENCH_CHECK(!module.training, "prepare: ", module.name.empty() ? "the module" : "'" + module.name + "'",
                  " is in training mode; call eval() on it before post-training quantization");
-  return PreparedModel(prepare_eager(model, NormMode::kFold, /*shares_tensors=*/false));
+  return PreparedModel(prepare_eager(model, NormMode::kFold, /*shares_tensors=*/false), &model);
 }
 
 }  // namespace quench

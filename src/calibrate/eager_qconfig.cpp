@@ -3,7 +3,9 @@
 #include <regex>
 
 #include "calibrate/eager_rules.h"
+#include "calibrate/module_of_node.h"
 #include "platforms/plan/match.h"
+#include "platforms/plan/unobserved.h"
 #include "quench/error.h"
 #include "quench/op.h"
 #include "quench/plan_builder.h"
@@ -38,9 +40,25 @@ std::vector<const ModuleInfo*> modules_of(const Rule& rule, const std::vector<Mo
   return found;
 }
 
+using ModuleNames = std::map<const Node*, std::string>;
+
+// The modules without tensors behind the heads of layers, where there is no doubt.
+ModuleNames modules_behind(const PlanBuilder& plan, const std::vector<ModuleInfo>& modules) {
+  ModuleOfNode finder(modules, plan.graph());
+  ModuleNames names;
+  for (const auto& node : plan.graph().nodes()) {
+    const Layer& layer = plan.layer_of(*node);
+    const std::string module = plan.is_excluded(layer) ? "" : finder.of(*node);  // not outside of the stubs
+    if (!module.empty() && node.get() == &layer.head()) names[node.get()] = module;
+  }
+  std::erase_if(names, [&](const auto& item) { return !finder.is_certain(item.second); });
+  return names;
+}
+
 class Chooser {
  public:
-  Chooser(const QConfigMapping& mapping, const std::vector<ModuleInfo>& modules) : mapping_(mapping) {
+  Chooser(const QConfigMapping& mapping, const std::vector<ModuleInfo>& modules, ModuleNames behind)
+      : mapping_(mapping), behind_(std::move(behind)) {
     for (const Rule& rule : mapping.rules()) modules_.push_back(modules_of(rule, modules));
     used_.assign(modules_.size(), false);
   }
@@ -61,8 +79,9 @@ class Chooser {
       const std::string& text = mapping_.rules()[i].text;
       QUENCH_CHECK(used_[i], "the qconfig of '", text, "' matches no layer: ",
                    modules_[i].empty() ? "no submodule, type or node has that name"
-                                       : "modules without parameters have no name in the graph; name the node instead "
-                                         "(\"conv2.add\"), or its operator as a type");
+                                       : "a module without parameters has no name in the graph, and from its place it "
+                                         "cannot be told which node is its own; name the node instead (\"conv2.add\"), "
+                                         "or its operator as a type");
     }
   }
 
@@ -71,13 +90,16 @@ class Chooser {
     const Rule& rule = mapping_.rules()[i];
     if (rule.by == By::kType && layer.op() == rule.text) return true;
     if (rule.by == By::kName && is_named(layer.head(), rule.text)) return true;
+    const auto behind = behind_.find(&layer.head());
     // What follows a layer without a name of its own is called after it ("conv.add") and yet not part of it.
     return std::any_of(modules_[i].begin(), modules_[i].end(), [&](const ModuleInfo* module) {
-      return module->has_tensors ? is_named(layer.head(), module->name) : is_inside(layer.head(), module->name);
+      if (module->has_tensors) return is_named(layer.head(), module->name);
+      return is_inside(layer.head(), module->name) || (behind != behind_.end() && behind->second == module->name);
     });
   }
 
   const QConfigMapping& mapping_;
+  ModuleNames behind_;
   std::vector<std::vector<const ModuleInfo*>> modules_;
   std::vector<bool> used_;
 };
@@ -96,6 +118,16 @@ LayerRule rule_of(const Layer& layer, const std::optional<QConfig>& qconfig) {
   rule.weight = qconfig->weight;
   rule.output = qconfig->activation;
   return rule;
+}
+
+// Without the observers that leave all weights or activations float: a module's own qconfig may quantize them.
+QuantConfig observed_everywhere(QuantConfig config) {
+  for (QuantSettings* settings : {&config.weight, &config.activation}) {
+    if (!leaves_float(settings->observer.value_or(""))) continue;
+    settings->observer = "min_max";
+    settings->observer_options = {};
+  }
+  return config;
 }
 
 }  // namespace
@@ -163,8 +195,8 @@ void apply_mapping(const QConfigMapping& mapping, const std::vector<ModuleInfo>&
     config.activation = mapping.global()->activation;
     config.weight = mapping.global()->weight;
   }
-  Chooser chooser(mapping, modules);
   PlanBuilder builder(graph, config.platform, config);
+  Chooser chooser(mapping, modules, modules_behind(builder, modules));
   std::vector<std::pair<const Layer*, LayerRule>> with_settings;
   for (const Layer& layer : builder.layers()) {
     const Rule* rule = chooser.rule_for(layer);
@@ -175,7 +207,7 @@ void apply_mapping(const QConfigMapping& mapping, const std::vector<ModuleInfo>&
   }
   chooser.check_used();
   // Settings only where there is something to set: a layer without quantizers ignores its qconfig, as in torch.
-  const QuantPlan plan = make_plan(graph, config);
+  const QuantPlan plan = make_plan(graph, observed_everywhere(config));
   for (auto& [layer, rule] : with_settings) {
     if (!quantizes_weight(plan, *layer)) rule.weight = {};
     if (!plan.find(layer->output().name())) rule.output = {};

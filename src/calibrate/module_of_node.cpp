@@ -7,22 +7,34 @@
 namespace quench {
 namespace {
 
-// The node that made a value, behind its quantizer if it has one; null for inputs and constants.
+// What a quantizer reads, if the value comes from one.
+const Value* behind_quantizer(const Value* value) {
+  while (value && is_quantizer(value->producer())) value = value->producer()->input(0);
+  return value;
+}
+
+// Null for inputs and constants.
 const Node* maker_of(const Value* value) {
-  const Node* node = value ? value->producer() : nullptr;
-  while (is_quantizer(node)) node = node->input(0)->producer();
-  return node;
+  const Value* source = behind_quantizer(value);
+  return source ? source->producer() : nullptr;
+}
+
+// Of those that take two tensors. torch gives add_scalar and mul_scalar no scale; a product with a weight is a layer.
+bool has_constant_operand(const Node& node) {
+  if (node.op() != "Add" && node.op() != "Mul" && node.op() != "MatMul") return false;
+  return std::any_of(node.inputs().begin(), node.inputs().end(), [](const Value* input) {
+    const Value* source = behind_quantizer(input);
+    return source && source->is_constant();
+  });
 }
 
 // torch's modules without tensors that write with a scale of their own, by operator; "" for others.
 std::string type_that_writes(const std::string& op) {
-  static const std::map<std::string, std::string> types = {{"Add", "FloatFunctional"},
-                                                           {"Mul", "FloatFunctional"},
-                                                           {"Concat", "FloatFunctional"},
-                                                           {"quench.QuantStub", "QuantStub"},
-                                                           {"HardSwish", "Hardswish"},
-                                                           {"LeakyRelu", "LeakyReLU"},
-                                                           {"Elu", "ELU"}};
+  static const std::map<std::string, std::string> types = {
+      {"Add", "FloatFunctional"},        {"Mul", "FloatFunctional"},
+      {"Concat", "FloatFunctional"},     {"MatMul", "FloatFunctional"},
+      {"quench.QuantStub", "QuantStub"}, {"HardSwish", "Hardswish"},
+      {"LeakyRelu", "LeakyReLU"},        {"Elu", "ELU"}};
   const auto at = types.find(op);
   return at == types.end() ? "" : at->second;
 }
@@ -60,7 +72,7 @@ std::string ModuleOfNode::of(const Node& node) {
   const Node* last = last_read(node);
   // A ReLU belongs to the layer that it was fused with.
   const bool is_relu = node.op() == "Relu" || node.op() == "Clip";
-  const std::string type = type_that_writes(node.op());
+  const std::string type = has_constant_operand(node) ? "" : type_that_writes(node.op());
   std::string found;
   if (is_relu && last)
     found = of(*last);
@@ -81,7 +93,18 @@ std::string ModuleOfNode::beside(const Node& layer, const std::string& type) {
     depth = around.size();
   }
   taken_.insert(best);
+  if (best.empty()) unplaced_.push_back({type, layer.name()});
   return best;
+}
+
+bool ModuleOfNode::is_certain(const std::string& module) const {
+  const std::string type = type_of(module), around = parent_of(module);
+  const bool is_spare = std::any_of(modules_.begin(), modules_.end(), [&](const ModuleInfo& other) {
+    return other.type == type && parent_of(other.name) == around && !taken_.contains(other.name);
+  });
+  return !is_spare && std::none_of(unplaced_.begin(), unplaced_.end(), [&](const Unplaced& node) {
+    return node.type == type && node.beside.starts_with(around);
+  });
 }
 
 }  // namespace quench

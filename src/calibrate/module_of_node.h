@@ -19,8 +19,14 @@ class ModuleOfNode {
   // is the one that was registered first.
   std::string of(const Node& node);
   std::string type_of(const std::string& module) const;  // "" if there is no such module
+  // Once all nodes were asked: neither is a module of its type and place left over, nor did a node find none there (a
+  // sum that no FloatFunctional wrote); either could mean that others are one off.
+  bool is_certain(const std::string& module) const;
 
  private:
+  struct Unplaced {
+    std::string type, beside;  // of the module that was looked for; the layer that it should stand beside
+  };
   const Node* last_read(const Node& node) const;
   std::string beside(const Node& layer, const std::string& type);
 
@@ -28,6 +34,7 @@ class ModuleOfNode {
   std::map<const Node*, std::size_t> order_;
   std::map<const Node*, std::string> known_;
   std::set<std::string> taken_;
+  std::vector<Unplaced> unplaced_;
 };
 
 }  // namespace quench

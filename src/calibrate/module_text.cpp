@@ -66,6 +66,13 @@ ModuleText* ModuleText::find(const std::string& path) {
   return nullptr;
 }
 
+ModuleText* ModuleText::find_type(const std::string& wanted) {
+  if (type == wanted && children.empty()) return this;
+  for (auto& [name, child] : children)
+    if (ModuleText* found = child.find_type(wanted)) return found;
+  return nullptr;
+}
+
 std::string ModuleText::text(const std::string& indentation) const {
   if (children.empty()) return type + "(" + arguments + ")";
   const std::string inner = indentation + "  ";

@@ -16,7 +16,8 @@ struct ModuleText {
   std::string arguments;  // "3, 16, kernel_size=(3, 3), stride=(1, 1)"
   std::vector<std::pair<std::string, ModuleText>> children = {};
 
-  ModuleText* find(const std::string& path);  // "layer1.0.conv"; null if there is none
+  ModuleText* find(const std::string& path);       // "layer1.0.conv"; null if there is none
+  ModuleText* find_type(const std::string& type);  // the first without parts; null if there is none
   std::string text(const std::string& indentation = "") const;
 };
 

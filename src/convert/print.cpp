@@ -17,6 +17,13 @@ std::string tuple(const std::vector<std::int64_t>& numbers) {
   return text + (numbers.size() == 1 ? ",)" : ")");
 }
 
+// "(1, 1)" for the same on both sides, as torch has it; else what comes before each axis, then what comes behind.
+std::string padding(const std::vector<std::int64_t>& pads) {
+  const std::size_t axes = pads.size() / 2;
+  const std::vector<std::int64_t> before(pads.begin(), pads.begin() + axes), behind(pads.begin() + axes, pads.end());
+  return tuple(before == behind ? before : pads);
+}
+
 std::string params(const QType& type) {
   return concat("scale=", type.params.scale.at(0), ", zero_point=", type.params.zero_point.at(0));
 }
@@ -43,7 +50,7 @@ std::string conv(const Node& node, const IntegerForm& form) {
   std::string text =
       concat("QuantizedConv", transposed ? "Transpose" : "", activation(node), kernel.size(), "d(", in, ", ", out,
              ", kernel_size=", tuple(kernel), ", stride=", tuple(node.get_ints("strides", ones)), ", ", params(form.y));
-  if (const auto pads = node.get_ints("pads", zeros); pads != zeros) text += concat(", padding=", tuple(pads));
+  if (const auto pads = node.get_ints("pads", zeros); pads != zeros) text += concat(", padding=", padding(pads));
   if (const auto dilations = node.get_ints("dilations", ones); dilations != ones)
     text += concat(", dilation=", tuple(dilations));
   if (groups != 1) text += concat(", groups=", groups);

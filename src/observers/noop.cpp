@@ -1,4 +1,4 @@
-// noop: torch's NoopObserver. Sees nothing and finds no scale.
+// noop: torch's NoopObserver. Sees nothing and finds no scale: what has it stays float (platforms/plan/unobserved.h).
 #include "observers/scaleless.h"
 
 namespace quench {
@@ -8,7 +8,7 @@ class Noop : public ScalelessObserver {
  public:
   Noop(const QScheme& scheme, const Options&) : ScalelessObserver(scheme) {}
   std::string remedy() const override {
-    return "a tensor that nothing is to be known about stays float; give its layer no qconfig, or keep it in float";
+    return "as a setting it says of a tensor to keep it in float; a plan has no entry for such a tensor";
   }
 };
 

@@ -1,4 +1,5 @@
-// placeholder: torch's PlaceholderObserver. Carries a type (the scheme) for quantizing at run time, and finds no scale.
+// placeholder: torch's PlaceholderObserver. Carries a type (the scheme) for quantizing at run time, and finds no scale:
+// what has it stays float (platforms/plan/unobserved.h).
 #include "observers/scaleless.h"
 
 namespace quench {
@@ -8,8 +9,9 @@ class Placeholder : public ScalelessObserver {
  public:
   Placeholder(const QScheme& scheme, const Options&) : ScalelessObserver(scheme) {}
   std::string remedy() const override {
-    return "it only says that a tensor has its type at run time, and integers here need their scale beforehand; use "
-           "'min_max', 'histogram' or another observer that looks at data";
+    return "as a setting it says of a tensor to keep it in float, and a plan has no entry for such a tensor; for "
+           "integers "
+           "use 'min_max', 'histogram' or another observer that looks at data";
   }
 };
 

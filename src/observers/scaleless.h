@@ -1,5 +1,6 @@
-// Observers that find no scale. They can be made and shown data; a plan that names one for a quantizer is refused with
-// what to do instead.
+// Observers that find no scale. They can be made and shown data, but no quantizer can have one: settings that name
+// "noop" or "placeholder" leave a tensor float, "reuse_input" shares a scale, and a plan with an entry of theirs is
+// refused with what to do instead.
 #pragma once
 
 #include "quench/statistic.h"

@@ -19,7 +19,7 @@ QuantizedModel convert(PreparedModel& model, const ConvertOptions& options, Conv
 
 QuantizedModel quantize(const EagerModel& model, const std::function<void(PreparedModel&)>& run_fn,
                         const ConvertOptions& options) {
-  PreparedModel prepared(prepare_eager(model, NormMode::kFold, /*shares_tensors=*/false));
+  PreparedModel prepared(prepare_eager(model, NormMode::kFold, /*shares_tensors=*/false), &model);
   run_fn(prepared);
   return convert(prepared, options);
 }

@@ -5,6 +5,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "calibrate/quantizer_text.h"
 #include "passes/live_norm.h"
 #include "quench/error.h"
 #include "quench/qat.h"
@@ -26,54 +27,6 @@ bool is_plain_layer(const ModuleText* text) {
   return text && text->children.empty() && (text->type.starts_with("Conv") || text->type == "Linear");
 }
 
-ModuleText* first_of_type(ModuleText& text, const std::string& type) {
-  if (text.type == type && text.children.empty()) return &text;
-  for (auto& [name, child] : text.children)
-    if (ModuleText* found = first_of_type(child, type)) return found;
-  return nullptr;
-}
-
-// The module that writes what the quantizer reads: fused ones write what their last part did.
-ModuleText* writer_of(ModuleText& root, const Node& quantizer) {
-  const Node* node = quantizer.input(0)->producer();
-  while (node && !is_quantizer(node)) {
-    if (node->op() == "quench.QuantStub") return first_of_type(root, "QuantStub");
-    ModuleText* module = root.find(node->name());
-    if (module && module->type != "Identity") return module;
-    node = node->input(0) ? node->input(0)->producer() : nullptr;
-  }
-  return nullptr;
-}
-
-ModuleText quantizer_text(const Node& quantizer, const PlanEntry& entry) {
-  std::string text = concat(entry.scheme.text(), ", quant_min=", entry.scheme.qmin(),
-                            ", quant_max=", entry.scheme.qmax(), ", observer=", entry.observer);
-  if (entry.fake_quant != "fixed") text += concat(", fake_quant=", entry.fake_quant);
-  const FakeQuantTensors tensors = fake_quant_tensors(quantizer);
-  if (tensors.scale().numel() == 1)
-    text += concat(", scale=", tensors.scale().item<float>(), ", zero_point=", tensors.zero_point().item<float>());
-  return {"FakeQuantize", text};
-}
-
-void add_quantizer(ModuleText& root, const Node& quantizer, const PlanEntry& entry) {
-  const ModuleText text = quantizer_text(quantizer, entry);
-  if (entry.role == Role::kActivation) {
-    ModuleText* writer = writer_of(root, quantizer);
-    const std::string name = "activation_post_process";
-    if (writer && !writer->find(name))
-      writer->children.emplace_back(name, text);
-    else
-      root.children.emplace_back(concat(entry.value, ".", name), text);  // of a function, not of a module
-    return;
-  }
-  const std::size_t dot = entry.value.rfind('.');
-  ModuleText* layer = dot == std::string::npos ? nullptr : root.find(entry.value.substr(0, dot));
-  if (layer)
-    layer->children.emplace_back(entry.value.substr(dot + 1) + "_fake_quant", text);
-  else
-    root.children.emplace_back(entry.value + "_fake_quant", text);
-}
-
 // "QuantizedLinear(in_features=64, ...)"
 ModuleText parsed(const std::string& text) {
   const std::size_t open = text.find('(');
@@ -81,8 +34,8 @@ ModuleText parsed(const std::string& text) {
 }
 
 ModuleText* module_of(ModuleText& root, const std::string& node, const ModuleText& text) {
-  if (text.type == "Quantize") return first_of_type(root, "QuantStub");
-  if (text.type == "DeQuantize") return first_of_type(root, "DeQuantStub");
+  if (text.type == "Quantize") return root.find_type("QuantStub");
+  if (text.type == "DeQuantize") return root.find_type("DeQuantStub");
   ModuleText* module = root.find(node);
   return module && module->type != "Identity" ? module : nullptr;
 }
@@ -140,8 +93,7 @@ std::string print_converted(const QatModule& source, const QuantizedModel& conve
 
 std::string QatModule::text() const {
   ModuleText text = text_ ? *text_ : ModuleText{"QatModule", ""};
-  for (const Node* quantizer : quantizers_of(model_->graph))
-    if (const PlanEntry* entry = model_->entry_of(*quantizer)) add_quantizer(text, *quantizer, *entry);
+  add_quantizers(text, *model_, /*only_observe=*/false);
   return text.text();
 }
 

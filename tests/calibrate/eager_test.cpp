@@ -228,7 +228,7 @@ TEST(Eager, AQConfigThatBelongsToNothingIsAnError) {
   model.qconfig.set_module_name("convolution", std::nullopt);
   EXPECT_NE(message_of([&] { prepare(model); }).find("no submodule, type or node has that name"), std::string::npos);
   model = model_of(net);
-  model.qconfig.set_module_name("skip", std::nullopt);
+  model.qconfig.set_module_name("relu", std::nullopt);
   EXPECT_NE(message_of([&] { prepare(model); }).find("name the node instead"), std::string::npos);
   model = model_of(net);
   model.qconfig.set_module_name_regex("(", std::nullopt);
@@ -320,12 +320,13 @@ TEST(Eager, RecordedTensorsCanBeRead) {
   EXPECT_NE(message_of([&] { prepared.recorded("fc"); }).find("it is gone with finish()"), std::string::npos);
 }
 
-TEST(Eager, ObserversWithoutAScaleAreRefused) {
+TEST(Eager, ObserversWithoutAScaleLeaveTensorsFloat) {
   const auto net = make_net();
   QConfig qconfig = get_default_qconfig("fbgemm");
   qconfig.activation.observer = "placeholder";
-  EXPECT_NE(message_of([&] { prepare(net, {images(1)}, qconfig); }).find("observer 'placeholder' finds no scale"),
-            std::string::npos);
+  const PreparedModel prepared = prepare(net, {images(1)}, qconfig);
+  EXPECT_EQ(prepared.plan().count(Role::kActivation), 0);
+  EXPECT_EQ(prepared.plan().count(Role::kWeight), 3);
 }
 
 // An addition at the scale of its first operand.
@@ -366,6 +367,7 @@ TEST(Eager, FloatFunctionalHasNoForward) {
   EXPECT_TRUE(at::equal(functional.add_scalar(a, 1), at::tensor({2.0F, -2.0F})));
   EXPECT_TRUE(at::equal(functional.mul_scalar(a, 2), at::tensor({2.0F, -6.0F})));
   EXPECT_EQ(functional.cat({a, b}).numel(), 4);
+  EXPECT_EQ(functional.matmul(a, b).item<float>(), -5.0F);
   EXPECT_NE(message_of([&] { functional.forward(a); }).find("has no forward"), std::string::npos);
 }
 

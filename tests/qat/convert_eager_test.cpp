@@ -37,6 +37,19 @@ TEST(ConvertEager, APreparedModelIsFinishedFirst) {
       << print_converted(integers);
 }
 
+// torch says how much on each side; where the sides differ there is no such module.
+TEST(ConvertEager, PaddingIsPrintedOnce) {
+  const auto net = make_net();
+  net->eval();
+  PreparedModel prepared = prepare(net, {images(1)}, get_default_qconfig("fbgemm"));
+  prepared.forward(images(8));
+  QuantizedModel integers = convert(prepared);
+  EXPECT_NE(print_converted(integers).find(", padding=(1, 1), "), std::string::npos) << print_converted(integers);
+  for (const auto& node : integers.graph.nodes())
+    if (node->has("pads")) node->attrs["pads"] = std::vector<std::int64_t>{0, 1, 2, 1};
+  EXPECT_NE(print_converted(integers).find(", padding=(0, 1, 2, 1), "), std::string::npos);
+}
+
 TEST(ConvertEager, WeightsHaveOneByte) {
   const auto net = make_net();
   net->eval();
@@ -45,6 +58,7 @@ TEST(ConvertEager, WeightsHaveOneByte) {
   const QuantizedModel integers = convert(prepared);
   const ConvertedWeight fc = weight(integers, "fc");
   EXPECT_EQ(fc.scalar_type(), at::kChar);
+  EXPECT_EQ(fc.dtype(), at::kChar);
   EXPECT_EQ(fc.element_size(), 1);
   EXPECT_EQ(fc.params.scale.size(), 5U);
   // Half a step is the most that rounding moves a weight.

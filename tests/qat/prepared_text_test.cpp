@@ -63,6 +63,60 @@ TEST(PreparedText, WhatWasFusedUnaskedIsShownSo) {
   EXPECT_NE(text.find("(bn): Identity()"), std::string::npos) << text;
 }
 
+// PTQ: observers until finish(), quantizers with their scales from then on.
+TEST(PreparedText, OfAModelThatIsBeingCalibrated) {
+  const auto net = make_net();
+  net->eval();
+  EagerModel model(net, {images(1)});
+  model.qconfig.set_global(get_default_qconfig("fbgemm"));
+  PreparedModel prepared = prepare(fuse_modules(model, {{"conv", "bn", "relu"}}));
+  const auto text_of = [&] {
+    std::ostringstream stream;
+    stream << prepared;
+    return stream.str();
+  };
+  const std::string quint = "uint7 affine tensor, quant_min=0, quant_max=127, observer=";
+  const std::string qint = "int8 symmetric channel:0, quant_min=-128, quant_max=127, observer=min_max)\n";
+  EXPECT_EQ(text_of(),
+            "Net(\n"
+            "  (quant): QuantStub(\n"
+            "    (activation_post_process): Observer(" +
+                quint +
+                "histogram)\n"
+                "  )\n"
+                "  (conv): ConvReLU2d(\n"
+                "    (0): Conv2d(2, 4, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))\n"
+                "    (1): ReLU()\n"
+                "    (weight_observer): Observer(" +
+                qint + "    (activation_post_process): Observer(" + quint +
+                "histogram)\n"
+                "  )\n"
+                "  (bn): Identity()\n"
+                "  (relu): Identity()\n"
+                "  (fc): Linear(\n"
+                "    in_features=64, out_features=5, bias=True\n"
+                "    (weight_observer): Observer(" +
+                qint + "    (activation_post_process): Observer(" + quint +
+                "histogram)\n"
+                "  )\n"
+                "  (dequant): DeQuantStub()\n"
+                ")");
+  prepared.forward(images(8));
+  prepared.finish();
+  const QParams params = qparams_of(*quantizer_of(prepared.graph(), "fc"));
+  EXPECT_NE(text_of().find(concat("(activation_post_process): FakeQuantize(", quint,
+                                  "histogram, scale=", params.scale[0], ", zero_point=", params.zero_point[0], ")")),
+            std::string::npos)
+      << text_of();
+}
+
+TEST(PreparedText, AFoldedNormIsShownSo) {
+  const auto net = make_net();
+  net->eval();
+  const PreparedModel prepared = prepare(net, {images(1)}, get_default_qconfig("fbgemm"));
+  EXPECT_NE(prepared.text().find("(bn): Identity()"), std::string::npos) << prepared.text();
+}
+
 TEST(PreparedText, IntegersInTheShapeOfTheModule) {
   const auto net = make_net();
   EagerModel model(net, {images(1)});
@@ -82,7 +136,7 @@ TEST(PreparedText, IntegersInTheShapeOfTheModule) {
                 ", dtype=uint8)\n"
                 "  (conv): QuantizedConvReLU2d(2, 4, kernel_size=(3, 3), stride=(1, 1), " +
                 scale("bn.relu") +
-                ", padding=(1, 1, 1, 1), weight=int8 per channel)\n"
+                ", padding=(1, 1), weight=int8 per channel)\n"
                 "  (bn): Identity()\n"
                 "  (relu): Identity()\n"
                 "  (fc): QuantizedLinear(in_features=64, out_features=5, " +

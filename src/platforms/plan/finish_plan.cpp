@@ -5,6 +5,7 @@
 #include "platforms/plan/plan_state.h"
 #include "platforms/plan/reuse_input.h"
 #include "platforms/plan/settings.h"
+#include "platforms/plan/unobserved.h"
 #include "platforms/plan/whole_outputs.h"
 #include "quench/error.h"
 #include "quench/op.h"
@@ -191,6 +192,7 @@ QuantPlan Finish::run() {
   resolve_shares();
   if (state_.platform.bias) add_biases();
   resolve_settings(plan_, state_);
+  leave_unobserved(plan_, state_);
   reuse_inputs(plan_, state_);
   resolve_shares();  // what shared the scale of one of those
   if (state_.platform.refine) state_.platform.refine(plan_);
