@@ -11,6 +11,8 @@
 #include <torch/optim/sgd.h>
 #include <torch/version.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <iostream>
 #include <numbers>
@@ -22,6 +24,7 @@
 #include "quench/pass.h"
 #include "quench/qat.h"
 #include "quench/state_dict.h"
+#include "quench/torchvision.h"
 #include "quench/zoo_net.h"
 
 namespace nn = torch::nn;
@@ -64,8 +67,10 @@ struct QM3 : QM2 {
       : qconfig(is_qat ? get_default_qat_qconfig(backend) : get_default_qconfig(backend)) {
     train(is_qat);
   }
-  // The notebook fuses ['bn', 'relu'] for QAT, which leaves the convolution alone; all three train better.
-  FuseLists fuse_model(std::optional<bool>) const { return {{"conv", "bn", "relu"}}; }
+  // The notebook's lists, taken literally: for QAT the convolution stays alone. All three would train better.
+  FuseLists fuse_model(bool is_qat) const {
+    return is_qat ? FuseLists{{"bn", "relu"}} : FuseLists{{"conv", "bn", "relu"}};
+  }
   QConfig qconfig;
 };
 
@@ -86,7 +91,7 @@ void ptq() {
   QuantizedModel model_int8 = convert(prepared);
   std::cout << print_converted(fused, model_int8) << "\n";
   const ConvertedWeight conv = weight(model_int8, "conv");
-  std::cout << "weight: " << conv.codes.dtype() << ", element_size " << conv.element_size() << "\n";
+  std::cout << "weight: " << conv.dtype() << ", element_size " << conv.element_size() << "\n";
   for (const auto& node : model_int8.graph.nodes())
     std::cout << "after " << node->name() << ": " << name_of(node->output().dtype()) << "\n";
   std::cout << "result: " << model_int8.run({input_fp32})[0].tensor().dtype() << "\n";
@@ -129,34 +134,38 @@ void unified() {
   std::cout << print_converted(quantize_qat(qat_model, training_loop));
 }
 
-// "PTQ and QAT strategies": a submodule without a qconfig stays float.
+// What meets goes through a FloatFunctional, as in torchvision's QuantizableInvertedResidual.
+struct Residual : QM2 {
+  at::Tensor forward_impl(const at::Tensor& x) override { return skip_add->add(x, QM2::forward_impl(x)); }
+  std::shared_ptr<FloatFunctional> skip_add = register_module("skip_add", std::make_shared<FloatFunctional>());
+};
+
+// "PTQ and QAT strategies": a submodule without a qconfig stays float, be it a layer or a sum.
 void strategies() {
   chapter("Strategies");
-  const auto module = std::make_shared<QM2>();
+  const auto module = std::make_shared<Residual>();
   module->eval();
-  EagerModel model(module, {random_input()});
-  model.qconfig.set_global(get_default_qconfig("fbgemm")).set_module_name("conv", std::nullopt);
-  std::cout << "quantized without the convolution: " << prepare(model).plan().count(Role::kWeight) << " weights\n";
-}
-
-// Every convolution with the BatchNorm that is registered after it: what the notebook's fuse_model finds by index.
-FuseLists convolutions_and_norms(const nn::Module& net) {
-  FuseLists lists;
-  std::string conv;
-  for (const auto& item : net.named_modules("", /*include_self=*/false)) {
-    if (!conv.empty() && item.value()->as<nn::BatchNorm2d>()) lists.push_back({conv, item.key()});
-    conv = item.value()->as<nn::Conv2d>() ? item.key() : "";
+  for (const std::string none : {"", "conv", "skip_add"}) {
+    EagerModel model(module, {random_input()});
+    model.qconfig.set_global(get_default_qconfig("fbgemm"));
+    if (!none.empty()) model.qconfig.set_module_name(none, std::nullopt);
+    PreparedModel prepared = prepare(model);
+    prepared.forward(random_input());
+    ConvertRecord record;
+    convert(prepared, {}, &record);
+    std::cout << (none.empty() ? "all quantized" : none + " left float") << ": " << prepared.plan().count(Role::kWeight)
+              << " weights, " << record.layers << " layers on codes\n";
   }
-  return lists;
 }
 
-// "Fusing modules for PTQ and QAT": MobileNetV2, on images of 32 x 32 to be quick.
+// "Fusing modules for PTQ and QAT": torchvision's QuantizableMobileNetV2, with stubs, a FloatFunctional for each sum
+// and a fuse_model of its own; on images of 32 x 32 to be quick.
 void mobilenet_v2() {
   chapter("MobileNetV2");
-  const auto net = std::make_shared<QuantWrapper<ZooNet>>(make_zoo_model("mobilenet_v2", {.num_classes = 10}));
+  const auto net = zoo::mobilenet_v2("", {.num_classes = 10});  // or the name of a file with pretrained weights
   EagerModel model(net, {at::randn({2, 3, 32, 32})});
   model.qconfig.set_global(get_default_qat_qconfig("qnnpack"));
-  fuse_modules_in_place(model, convolutions_and_norms(*net), /*is_qat=*/true);
+  fuse_model(model);  // for QAT, since the module is in training
   const auto q = prepare_qat(model);
   const at::Tensor x = at::randn({4, 3, 32, 32});
   q->forward(x).square().mean().backward();
@@ -164,6 +173,10 @@ void mobilenet_v2() {
   QuantizedModel integers = convert(*q, {}, &record);
   std::cout << model.fused.size() << " fused, " << q->plan().count(Role::kWeight) << " weights quantized, "
             << record.layers << " layers compute on codes; output " << integers.run({x})[0].tensor().sizes() << "\n";
+  // mobilenet_v2(quantize=True). With torchvision's file its weights and scales; without one it saw noise.
+  QuantizedModel ready = zoo::mobilenet_v2("", zoo::quantized);
+  std::cout << "ready-made: weight " << weight(ready, "features.18.0").dtype() << "; output "
+            << ready.run({at::randn({1, 3, 224, 224})})[0].tensor().sizes() << "\n";
 }
 
 struct Images {
@@ -206,6 +219,21 @@ at::Tensor predictions(const Images& images, const Forward& forward) {
 
 double percent(const at::Tensor& which) { return 100 * which.to(at::kDouble).mean().item<double>(); }
 
+// Milliseconds for one image: the median of a few runs.
+template <typename Forward>
+double latency(const Images& images, const Forward& forward) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor image = images.x.narrow(0, 0, 1);
+  std::vector<double> times(25);
+  for (double& time : times) {
+    const auto start = std::chrono::steady_clock::now();
+    forward(image);
+    time = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  }
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
 // First and last layer have 8 bits, as in the papers on low bits: their qconfig says what differs, and no more.
 EagerModel model_of(const std::shared_ptr<Network>& net, QConfig qconfig, int bits) {
   QConfig eight{qconfig.backend, {}, {}};
@@ -225,14 +253,15 @@ struct Result {
 };
 Result show(const char* what, const Images& test, QuantizedModel simulated) {
   QuantizedModel integers = convert(simulated);
+  const auto run = [&](const at::Tensor& x) { return integers.run({x})[0].tensor(); };
   const at::Tensor one = predictions(test, [&](const at::Tensor& x) { return simulated.run({x})[0].tensor(); });
-  const at::Tensor two = predictions(test, [&](const at::Tensor& x) { return integers.run({x})[0].tensor(); });
+  const at::Tensor two = predictions(test, run);
   Graph deployed = simulated.graph;
   run_passes(deployed, {"fold_live_norms", "eliminate_dead"});
   const WeightSize size = weight_size(without_quantizers(deployed), simulated.plan);
-  std::printf("%-22s top-1 %6.2f %%   integers %6.2f %%   equal predictions %6.2f %%   %6.1f kB\n", what,
+  std::printf("%-22s top-1 %6.2f %%   integers %6.2f %%   equal predictions %6.2f %%   %6.1f kB   %5.2f ms\n", what,
               percent(one == test.labels), percent(two == test.labels), percent(one == two),
-              static_cast<double>(size.quantized_bytes) / 1e3);
+              static_cast<double>(size.quantized_bytes) / 1e3, latency(test, run));
   return {percent(one == test.labels), percent(one == two)};
 }
 
@@ -273,8 +302,9 @@ int practice(const std::string& folder, int steps, const std::string& data) {
   const Images test = read_images(data.empty() ? embedded + "&offset=600" : embedded);
   const auto net = trained_network(folder);
   chapter("PTQ in practice");
-  const at::Tensor plain = predictions(test, [&](const at::Tensor& x) { return net->forward(x); });
-  std::printf("%-22s top-1 %6.2f %%\n", "float", percent(plain == test.labels));
+  const auto forward = [&](const at::Tensor& x) { return net->forward(x); };
+  std::printf("%-22s top-1 %6.2f %%   %5.2f ms\n", "float", percent(predictions(test, forward) == test.labels),
+              latency(test, forward));
   std::vector<Result> all;
   for (const int bits : {8, 4, 2}) all.push_back(ptq_practice(net, train, test, bits));
   chapter("QAT in practice");
