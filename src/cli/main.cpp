@@ -24,8 +24,7 @@ int report(const std::exception& caught, bool json, const ProcessPlace& place) {
   const std::string who = place.is_first() ? "" : concat(" (", name_of_process(place.rank, place.size), ")");
   std::cerr << "quench: error" << who << ": " << in_flags(error.what()) << std::endl;
   if (json && place.is_first()) print_json({{"error", error.message()}, {"context", error.context()}});
-  if (noted_interrupt() != 0) return 128 + noted_interrupt();
-  return dynamic_cast<const Interrupted*>(&caught) ? kInterruptedCode : exit_code_of(caught);  // another process was
+  return noted_interrupt() != 0 ? 128 + noted_interrupt() : exit_code_of(caught);
 }
 
 void add_commands(CLI::App& app, CommandLine& command_line) {

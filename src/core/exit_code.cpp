@@ -15,6 +15,7 @@ bool is_any_of(const std::exception& error) {
 }  // namespace
 
 ExitCode exit_code_of(const std::exception& error) {
+  if (is_any_of<Interrupted>(error)) return kInterrupted;
   return is_any_of<Error, std::bad_alloc, std::length_error, std::system_error>(error) ? kUsersToMend : kOurs;
 }
 

@@ -37,8 +37,7 @@ class WatchedInterrupt {
   WatchedInterrupt& operator=(const WatchedInterrupt&) = delete;
 };
 bool interrupt_is_due();
-[[noreturn]] void end_interrupted();          // as an interrupt ends the process; from any thread
-inline constexpr int kInterruptedCode = 130;  // of a process that ends because another one was interrupted
+[[noreturn]] void end_interrupted();  // as an interrupt ends the process; from any thread
 
 // The same, from any thread and at any time: the message goes to the standard error as it is.
 [[noreturn]] void end_at_once(std::string_view message, int exit_code) noexcept;

@@ -102,15 +102,16 @@ void wait_for_all(c10d::Store& store, const ProcessPlace& place, const ProcessOp
   const double at_first = std::min(options.notice_seconds, options.join_seconds);
   if (all_come_within(store, place.size, at_first)) return;
   std::vector<std::string> missing = missing_ranks(store, place.size);
-  const bool is_first_here = place.is_first() || (!missing.empty() && missing[0] == "0");
+  if (missing.empty()) return;  // the last one has come just now
+  const bool is_first_here = place.is_first() || missing[0] == "0";
   const double rest = options.join_seconds - at_first;
   if (rest > 0 && is_first_here)
     say(options, concat("waiting at ", meeting_point_of(place), " for ", missing.size(), " of ", place.size,
                         " processes: rank ", joined(missing)));
   if (rest > 0 && all_come_within(store, place.size, rest)) return;
   missing = missing_ranks(store, place.size);
-  fail("of ", place.size, " processes, these did not arrive within ", options.join_seconds, " s: rank ",
-       joined(missing));
+  QUENCH_CHECK(missing.empty(), "of ", place.size, " processes, these did not arrive within ", options.join_seconds,
+               " s: rank ", joined(missing));
 }
 
 std::shared_ptr<c10d::Store> kept(const StorePtr& store) {

@@ -8,9 +8,21 @@ namespace {
 // Without a reason for the others to stop.
 bool left_quietly(const std::string& word) { return word == kLeftDone || word == kLeftTold; }
 
-constexpr const char* kWasInterrupted = " was interrupted";
+// Ahead of a verdict: how the process that it is on left.
+constexpr const char* kOfInterrupt = "interrupted: ";
+constexpr const char* kOfFailure = "failed: ";
 
 }  // namespace
+
+std::string packed(const Verdict& verdict) {
+  return verdict.empty() ? "" : (verdict.is_of_interrupt ? kOfInterrupt : kOfFailure) + verdict.what;
+}
+
+Verdict unpacked(const std::string& text) {
+  if (text.empty()) return {};
+  const std::string kind = text.starts_with(kOfInterrupt) ? kOfInterrupt : kOfFailure;
+  return {text.substr(kind.size()), kind == kOfInterrupt};
+}
 
 SignsOfLife::SignsOfLife(int rank, int size, int patience)
     : rank_(rank),
@@ -18,20 +30,20 @@ SignsOfLife::SignsOfLife(int rank, int size, int patience)
       words_(static_cast<std::size_t>(size)),
       silent_(static_cast<std::size_t>(size), 0) {}
 
-std::string SignsOfLife::verdict(const std::vector<std::string>& words) {
+Verdict SignsOfLife::verdict(const std::vector<std::string>& words) {
   const int size = static_cast<int>(words_.size());
-  std::string found;
+  Verdict found;
   for (int rank = 0; rank < size; ++rank) {
     const auto at = static_cast<std::size_t>(rank);
     silent_[at] = words[at] == words_[at] ? silent_[at] + 1 : 0;
     words_[at] = words[at];
     if (rank == rank_ || left_quietly(words[at]) || !found.empty()) continue;
     if (words[at] == kLeftFailed)
-      found = name_of_process(rank, size) + " has failed (its own message says why)";
+      found.what = name_of_process(rank, size) + " has failed (its own message says why)";
     else if (words[at] == kLeftInterrupted)
-      found = name_of_process(rank, size) + kWasInterrupted;
+      found = {name_of_process(rank, size) + " was interrupted", /*is_of_interrupt=*/true};
     else if (silent_[at] >= patience_)
-      found = concat(name_of_process(rank, size), " has stopped (no sign of life for ", patience_, " s)");
+      found.what = concat(name_of_process(rank, size), " has stopped (no sign of life for ", patience_, " s)");
   }
   return found;
 }
@@ -45,8 +57,6 @@ bool SignsOfLife::others_left() const {
   return true;
 }
 
-bool is_of_interrupt(const std::string& verdict) { return verdict.ends_with(kWasInterrupted); }
-
-std::string name_of_process(int rank, int size) { return concat("rank ", rank, " of 0..", size - 1); }
+std::string name_of_process(int rank, int size) { return concat("rank ", rank, " of ", size); }
 
 }  // namespace quench

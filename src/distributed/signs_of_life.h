@@ -11,15 +11,24 @@ inline constexpr const char* kLeftFailed = "failed";
 inline constexpr const char* kLeftInterrupted = "interrupted";
 inline constexpr const char* kLeftTold = "told";  // it stops because another one did
 
+// Why a process stops: what happened to another one. Empty while all is well.
+struct Verdict {
+  std::string what;
+  bool is_of_interrupt = false;  // else that one failed or died
+  bool empty() const { return what.empty(); }
+};
+std::string packed(const Verdict& verdict);  // for the meeting point; "" if it is empty
+Verdict unpacked(const std::string& text);
+
 class SignsOfLife {
  public:
   // `patience`: after so many rounds without a new sign a process is dead. Rounds of this process, not time: one that
   // was itself stopped for a while must not take the others for dead.
   SignsOfLife(int rank, int size, int patience);
 
-  // Once a round, one word per rank. Says what happened to one that is dead or failed, or nothing.
-  std::string verdict(const std::vector<std::string>& words);
-  bool others_left() const;  // done, failed or dead, by the last round
+  // Once a round, one word per rank: on one that is dead, failed or was interrupted.
+  Verdict verdict(const std::vector<std::string>& words);
+  bool others_left() const;  // in whichever way, by the last round
 
  private:
   int rank_, patience_;
@@ -27,7 +36,6 @@ class SignsOfLife {
   std::vector<int> silent_;  // rounds
 };
 
-bool is_of_interrupt(const std::string& verdict);
-std::string name_of_process(int rank, int size);  // "rank 1 of 0..3"
+std::string name_of_process(int rank, int size);  // "rank 1 of 4"; ranks count from 0
 
 }  // namespace quench

@@ -19,9 +19,10 @@ constexpr double kLinger = 2.5;  // until the others have read what is about to 
 constexpr const char* kVerdict = "verdict";
 
 std::vector<std::uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
+std::string text_of(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
 
-void end_this_process(const std::string& message, bool is_interrupted) {
-  if (is_interrupted) end_at_once("quench: " + message + "\n", kInterruptedCode);
+void end_this_process(const std::string& message, bool is_of_interrupt) {
+  if (is_of_interrupt) end_at_once("quench: " + message + "\n", kInterrupted);
   end_at_once("quench: error: " + message + "\n", kUsersToMend);
 }
 
@@ -58,30 +59,34 @@ Watchdog::~Watchdog() {
 }
 
 void Watchdog::leave() {
-  store_->set(sign_of(place_.rank), bytes_of(failed_ && !agreed_ ? kLeftFailed : kLeftDone));
-  if (hosts()) wait_for_others_to_leave(/*is_interrupted=*/false);
+  const char* word = failed_ && !agreed_ ? kLeftFailed : kLeftDone;
+  say(interrupt_is_due() ? kLeftInterrupted : word);
+  if (hosts()) wait_for_others_to_leave();
 }
 
-// What the first one knows vanishes with it, that it failed too.
-void Watchdog::wait_for_others_to_leave(bool is_interrupted) {
+// What the first one knows vanishes with it, that it failed too. If it is interrupted meanwhile, all end.
+void Watchdog::wait_for_others_to_leave() {
   SignsOfLife last(place_.rank, place_.size, kLooks * options_.silence_seconds);
   for (;;) {
+    if (interrupt_is_due()) say(kLeftInterrupted);
     last.verdict(look());
-    if (last.others_left() || (interrupt_is_due() && !is_interrupted)) return;
+    if (last.others_left()) return;
     std::this_thread::sleep_for(std::chrono::duration<double>(kRound / kLooks));
   }
 }
 
 void Watchdog::tell_of_interrupt() {
-  store_->set(sign_of(place_.rank), bytes_of(kLeftInterrupted));
-  if (hosts()) wait_for_others_to_leave(/*is_interrupted=*/true);
+  say(kLeftInterrupted);
+  if (hosts()) wait_for_others_to_leave();
   end_interrupted();
 }
+
+void Watchdog::say(const std::string& word) { store_->set(sign_of(place_.rank), bytes_of(word)); }
 
 std::vector<std::string> Watchdog::look() {
   std::vector<std::string> keys, words;
   for (int rank = 0; rank < place_.size; ++rank) keys.push_back(sign_of(rank));
-  for (const std::vector<std::uint8_t>& word : store_->multiGet(keys)) words.emplace_back(word.begin(), word.end());
+  for (const std::vector<std::uint8_t>& word : store_->multiGet(keys)) words.push_back(text_of(word));
   return words;
 }
 
@@ -95,21 +100,29 @@ void Watchdog::watch() {
     for (int looks = 1; goes_on_after(kRound / kLooks); ++looks) {
       if (interrupt_is_due()) return tell_of_interrupt();
       if (looks % kLooks != 0) continue;
-      store_->set(sign_of(place_.rank), bytes_of(std::to_string(++rounds_)));
-      // The verdict is read after the signs: whoever leaves because of it leaves when it is there.
-      const std::vector<std::string> words = look();
-      const std::vector<std::uint8_t> told = store_->get(kVerdict);
-      const std::string verdict = told.empty() ? signs_.verdict(words) : std::string(told.begin(), told.end());
+      say(std::to_string(++rounds_));
+      const Verdict verdict = look_for_verdict();
       if (verdict.empty()) continue;
-      if (told.empty()) store_->set(kVerdict, bytes_of(verdict));
-      store_->set(sign_of(place_.rank), bytes_of(kLeftTold));
+      say(kLeftTold);
       if (hosts()) std::this_thread::sleep_for(std::chrono::duration<double>(kLinger));
       return conclude(verdict);
     }
   } catch (const std::exception&) {
-    conclude(place_.launcher_hosts ? "the launcher has stopped (its connection is gone)"
-                                   : name_of_process(0, place_.size) + " has stopped (its connection is gone)");
+    if (interrupt_is_due()) end_interrupted();  // there is nobody left to tell
+    const std::string host = place_.launcher_hosts ? "the launcher" : name_of_process(0, place_.size);
+    conclude({host + " has stopped (its connection is gone)"});
   }
+}
+
+// The first one to find it tells the others. It is read after the signs: whoever leaves because of it leaves when it is
+// there.
+Verdict Watchdog::look_for_verdict() {
+  const std::vector<std::string> words = look();
+  const std::string told = text_of(store_->get(kVerdict));
+  if (!told.empty()) return unpacked(told);
+  const Verdict found = signs_.verdict(words);
+  if (!found.empty()) store_->set(kVerdict, bytes_of(packed(found)));
+  return found;
 }
 
 // A machine that is gone leaves a connection on which no answer ever comes.
@@ -119,18 +132,18 @@ void Watchdog::watch_the_store() {
     silent = rounds_ == seen ? silent + 1 : 0;
     seen = rounds_;
     if (silent > options_.silence_seconds + kLinger)
-      return conclude(concat("the meeting point at ", place_.address, ":", place_.port, " does not answer any more"));
+      return conclude({concat("the meeting point at ", place_.address, ":", place_.port, " does not answer any more")});
   }
 }
 
-void Watchdog::conclude(const std::string& verdict) {
+void Watchdog::conclude(const Verdict& verdict) {
   {
     const std::lock_guard lock(mutex_);
-    if (ends_ || !verdict_.empty()) return;
-    verdict_ = concat(verdict, "; this one stops too", options_.advice.empty() ? "" : ". ", options_.advice);
+    if (ends_ || agreed_ || !verdict_.empty()) return;
+    verdict_ = concat(verdict.what, "; this one stops too", options_.advice.empty() ? "" : ". ", options_.advice);
     changed_.notify_all();
   }
-  options_.stop ? options_.stop(verdict_) : end_this_process(verdict_, is_of_interrupt(verdict));
+  options_.stop ? options_.stop(verdict_) : end_this_process(verdict_, verdict.is_of_interrupt);
 }
 
 std::string Watchdog::wait_for_verdict() {

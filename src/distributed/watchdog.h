@@ -40,13 +40,15 @@ class Watchdog {
   std::string wait_for_verdict();
 
  private:
+  void say(const std::string& word);
   std::vector<std::string> look();  // at all signs
   void watch();                     // runs in a thread
   void watch_the_store();           // runs in a thread: whether the first one gets answers
   bool goes_on_after(double seconds);
-  void conclude(const std::string& verdict);
+  Verdict look_for_verdict();
+  void conclude(const Verdict& verdict);
   void leave();
-  void wait_for_others_to_leave(bool is_interrupted);
+  void wait_for_others_to_leave();
   void tell_of_interrupt();
   bool hosts() const { return place_.is_first() && !place_.launcher_hosts; }
 

@@ -93,7 +93,7 @@ TEST(Distributed, OtherDataInOneIsAnError) {
   StartedTogether two(2, {"/bin/sh", "-c", which, "sh", program_path(), "eval", demo_model(), "--data"}, true);
   EXPECT_TRUE(two.end_within(60));
   for (const std::size_t rank : {0, 1}) EXPECT_EQ(two.code(rank), 1);
-  EXPECT_NE(two.error(0).find("rank 1 of 0..1 has other data (201 items"), std::string::npos) << two.error(0);
+  EXPECT_NE(two.error(0).find("rank 1 of 2 has other data (201 items"), std::string::npos) << two.error(0);
 }
 
 TEST(Distributed, OneAloneSaysForWhomItWaits) {
@@ -105,10 +105,10 @@ TEST(Distributed, OneAloneSaysForWhomItWaits) {
     for (int i = 0; i < 600 && two.error(rank).empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
     const std::string place = "127.0.0.1:" + std::to_string(two.port());
     EXPECT_EQ(two.error(rank),
-              rank == 0 ? "quench (rank 0 of 0..1): waiting at " + place +
-                              " for 1 of 2 processes: rank 1, for 300 s at most\n"
-                        : "quench (rank 1 of 0..1): waiting for an answer at " + place +
-                              " (MASTER_ADDR, MASTER_PORT), where rank 0 should listen, for 300 s at most\n");
+              rank == 0
+                  ? "quench (rank 0 of 2): waiting at " + place + " for 1 of 2 processes: rank 1, for 300 s at most\n"
+                  : "quench (rank 1 of 2): waiting for an answer at " + place +
+                        " (MASTER_ADDR, MASTER_PORT), where rank 0 should listen, for 300 s at most\n");
   }
 }
 

@@ -93,5 +93,11 @@ TEST(ExitCode, OfWhatNoStageCaught) {
   EXPECT_EQ(std::string(last_words(refused).what()).find("internal"), std::string::npos);
 }
 
+TEST(ExitCode, OfAnInterruptIsItsOwn) {
+  const Ending ending = ending_of([] { throw Interrupted("training was interrupted"); });
+  EXPECT_EQ(ending.code, kInterrupted);
+  EXPECT_EQ(ending.words, "training was interrupted" + kContext);
+}
+
 }  // namespace
 }  // namespace quench

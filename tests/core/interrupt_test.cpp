@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 
 #include "core/atomic_file.h"
@@ -78,6 +79,47 @@ TEST(Interrupt, IsNotedFirstWherePostponed) {
   EXPECT_EXIT(interrupt_as_launched(SIGINT), testing::ExitedWithCode(130), "quench: interrupted");
   EXPECT_EXIT(interrupt_on_the_way_out(), testing::ExitedWithCode(7), "once more ends at once");
   EXPECT_EXIT(interrupt_unheard(), testing::ExitedWithCode(130), "quench: interrupted");
+}
+
+// In one of several processes. Answered: the work ends itself.
+void interrupt_watched(bool is_postponed, bool is_answered) {
+  end_cleanly_on_interrupt();
+  const WatchedInterrupt watched;
+  {
+    std::optional<PostponedInterrupt> postponed;
+    if (is_postponed) postponed.emplace();
+    std::raise(SIGINT);
+    if (interrupt_is_due() == is_postponed) std::_Exit(1);
+    if (is_answered && !postponed->is_noted()) std::_Exit(2);
+  }
+  std::_Exit(interrupt_is_due() ? 7 : 8);
+}
+
+void interrupt_unheard_to_the_end() {
+  end_cleanly_on_interrupt();
+  {
+    const WatchedInterrupt watched;
+    const PostponedInterrupt postponed;
+    std::raise(SIGTERM);
+  }
+  std::_Exit(3);
+}
+
+void interrupt_watched_twice(int again) {
+  end_cleanly_on_interrupt();
+  const WatchedInterrupt watched;
+  for (const int signal : {SIGINT, again}) std::raise(signal);
+  std::_Exit(interrupt_is_due() ? 7 : 2);
+}
+
+TEST(Interrupt, IsDueWhereWatched) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(interrupt_watched(false, false), testing::ExitedWithCode(7), "^$");
+  EXPECT_EXIT(interrupt_watched(true, false), testing::ExitedWithCode(7), "once more ends at once");
+  EXPECT_EXIT(interrupt_watched(true, true), testing::ExitedWithCode(8), "once more ends at once");
+  EXPECT_EXIT(interrupt_unheard_to_the_end(), testing::ExitedWithCode(143), "quench: interrupted");
+  EXPECT_EXIT(interrupt_watched_twice(SIGTERM), testing::ExitedWithCode(7), "^$");  // of a launcher
+  EXPECT_EXIT(interrupt_watched_twice(SIGINT), testing::ExitedWithCode(130), "quench: interrupted");
 }
 
 }  // namespace

@@ -143,7 +143,7 @@ TEST(Processes, TwoJobsDoNotMixAtOnePort) {
   ProcessOptions impatient;
   impatient.join_seconds = 1;
   store->add("quench/2//run/taken/1", 1);
-  EXPECT_ERROR(Processes(place, impatient), "there is another rank 1 of 0..1 at 127.0.0.1",
+  EXPECT_ERROR(Processes(place, impatient), "there is another rank 1 of 2 at 127.0.0.1",
                "does another job use this MASTER_PORT");
   place.rank = 2;
   place.size = 3;

@@ -85,6 +85,26 @@ void play_done() {
   sleep(processes.rank() == 2 ? 6.5 : 0);
 }
 
+// One is done and waits for the others, which is when it is interrupted.
+void play_interrupted_at_the_end() {
+  end_cleanly_on_interrupt();
+  const Processes processes(place_of_process(), impatient());
+  std::cerr << "ready" << std::endl;
+  if (!processes.is_first()) sleep(60);
+}
+
+// The first one has gone, too: there is nobody left to tell.
+void play_all_interrupted() {
+  end_cleanly_on_interrupt();
+  const Processes processes(place_of_process(), impatient());
+  const std::vector<std::string> ids = processes.gather(std::to_string(::getpid()));
+  if (processes.is_first()) {
+    ::kill(std::stoi(ids[1]), SIGINT);
+    ::kill(::getpid(), SIGKILL);
+  }
+  sleep(60);
+}
+
 // The first one leaves while the others still wait for it: a bug of the program, which must not hang.
 void play_leaving_early() {
   const Processes processes(place_of_process(), impatient());
@@ -104,20 +124,23 @@ struct Part {
   int code;    // of the others
   std::string message;
   int signal = SIGKILL;
+  int code_of_first = 0;  // where none is killed
 };
 
 const Part kParts[] = {
     {play_killed_in_a_loop, 2, 1, 1,
-     "quench: error: rank 1 of 0..1 has stopped (no sign of life for 5 s); this one stops too. --resume goes on from "
+     "quench: error: rank 1 of 2 has stopped (no sign of life for 5 s); this one stops too. --resume goes on from "
      "the last checkpoint\n"},
-    {play_waiting_for_another, 4, 2, 1, "rank 2 of 0..3 has stopped (no sign of life for 4 s); this one stops too\n"},
-    {play_host_killed, 4, 0, 1, "rank 0 of 0..3 has stopped (its connection is gone); this one stops too\n"},
-    {play_interrupted, 3, 1, 130, "quench: rank 1 of 0..2 was interrupted; this one stops too. --resume goes on\n",
+    {play_waiting_for_another, 4, 2, 1, "rank 2 of 4 has stopped (no sign of life for 4 s); this one stops too\n"},
+    {play_host_killed, 4, 0, 1, "rank 0 of 4 has stopped (its connection is gone); this one stops too\n"},
+    {play_interrupted, 3, 1, 130, "quench: rank 1 of 3 was interrupted; this one stops too. --resume goes on\n",
      SIGINT},
-    {play_interrupted, 2, 0, 130, "quench: rank 0 of 0..1 was interrupted; this one stops too. --resume goes on\n",
+    {play_interrupted, 2, 0, 130, "quench: rank 0 of 2 was interrupted; this one stops too. --resume goes on\n",
      SIGTERM},
-    {play_handling_it, 2, 1, 1, "thrown: rank 1 of 0..1 has stopped (no sign of life for 4 s)"},
-    {play_failing, 3, -1, 1, "rank 0 of 0..2 has failed (its own message says why); this one stops too\n"},
+    {play_interrupted_at_the_end, 3, 0, 130, "quench: rank 0 of 3 was interrupted; this one stops too\n", SIGINT},
+    {play_all_interrupted, 2, -1, 130, "quench: interrupted\n", 0, -SIGKILL},
+    {play_handling_it, 2, 1, 1, "thrown: rank 1 of 2 has stopped (no sign of life for 4 s)"},
+    {play_failing, 3, -1, 1, "rank 0 of 3 has failed (its own message says why); this one stops too\n", 0, 3},
     {play_leaving_early, 2, -1, 1, "thrown: the connection to the other processes broke: "},
     {play_done, 3, -1, 0, ""},
 };
@@ -153,7 +176,7 @@ void expect_end(StartedTogether& processes, const Part& part) {
       continue;
     }
     if (part.killed < 0 && rank == 0) {
-      EXPECT_EQ(processes.code(0), part.play == play_failing ? 3 : 0) << said;
+      EXPECT_EQ(processes.code(0), part.code_of_first) << said;
       if (part.play == play_failing) EXPECT_NE(said.find("no such file"), std::string::npos) << said;
       continue;
     }
