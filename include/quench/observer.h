@@ -58,6 +58,11 @@ class Observer {
   // is nothing else.
   void count_items(std::int64_t items, std::int64_t of);
 
+  // For training by several processes, of which each has a share of every batch: called after each share, an empty one
+  // too, with the state ahead of it, to make this the observer that saw the whole batch. Null: batches are whole.
+  using JoinShares = std::function<void(const std::map<std::string, at::Tensor>& before)>;
+  void share_batches(JoinShares join) { join_shares_ = std::move(join); }
+
  protected:
   // Not empty, float32, finite; on whichever device the data is; any layout. `range` is that of x.
   virtual void add(const at::Tensor& x, const TensorRange& range) = 0;
@@ -70,6 +75,7 @@ class Observer {
   std::size_t entries() const;  // number of scales of the data seen
 
  private:
+  void see(const at::Tensor& batch);
   void or_reset(const std::function<void()>& body);
   at::Tensor counted(const at::Tensor& x) const;
   friend std::unique_ptr<Observer> make_observer(const std::string&, const QScheme&, const Options&);
@@ -81,6 +87,7 @@ class Observer {
   std::int64_t batches_ = 0;
   std::int64_t items_ = 0, of_ = 0;  // of count_items()
   std::vector<std::int64_t> shape_;
+  JoinShares join_shares_;
 };
 
 struct ObserverEntry {

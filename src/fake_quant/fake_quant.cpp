@@ -30,8 +30,9 @@ void observe(const FakeQuant& algorithm, const at::Tensor& x, const FakeQuantTen
   QUENCH_CHECK(!run.flags.quantize || run.observer->refreshable(), "observer '", run.observer->kind(),
                "' cannot observe and quantize at once; these can: ", refreshable_observers());
   const c10::NoGradGuard no_grad;
-  run.observer->observe(algorithm.transform(x.detach().to(at::kFloat)));
-  if (run.flags.quantize) algorithm.accept(run.observer->qparams(), tensors);
+  const at::Tensor data = x.detach().to(at::kFloat);
+  run.observer->observe(x.numel() == 0 ? data : algorithm.transform(data));
+  if (run.flags.quantize && run.observer->seen()) algorithm.accept(run.observer->qparams(), tensors);
 }
 
 void check_fits(const FakeQuantSpec& spec, const FakeQuantEntry& entry) {
@@ -166,12 +167,12 @@ at::Tensor run_fake_quant(const FakeQuant& algorithm, const at::Tensor& x, const
     after.after_relu = false;
     return run_fake_quant(algorithm, at::relu(x), tensors, after);
   }
-  if ((!run.flags.observe && !run.flags.quantize) || x.numel() == 0) return x;
+  if (!run.flags.observe && (!run.flags.quantize || x.numel() == 0)) return x;
   const at::ScalarType type = x.scalar_type();
   QUENCH_CHECK(type == at::kFloat || type == at::kHalf || type == at::kBFloat16,
                "a fake quantizer takes float, half or bfloat16 data, not ", type);
   if (run.flags.observe) observe(algorithm, x, tensors, run);
-  if (!run.flags.quantize) return x;
+  if (!run.flags.quantize || x.numel() == 0) return x;
   check_shapes(algorithm.spec(), tensors, x.sizes().vec());
   const AffineArgs args{tensors.scale(), tensors.zero_point(), algorithm.scheme()};
   if (algorithm.takes_bfloat16() && has_bfloat16_loops(x, args)) return algorithm.quantize(x, tensors, run);

@@ -63,6 +63,13 @@ at::Tensor Observer::counted(const at::Tensor& x) const {
 }
 
 void Observer::observe(const at::Tensor& batch) {
+  if (!join_shares_) return see(batch);
+  const std::map<std::string, at::Tensor> before = state();
+  see(batch);
+  join_shares_(before);
+}
+
+void Observer::see(const at::Tensor& batch) {
   const at::Tensor x = counted(batch);
   if (x.numel() == 0) return;
   with_context([&] { return concat("in observer '", kind_, "'"); },

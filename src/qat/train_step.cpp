@@ -47,7 +47,6 @@ TrainStep::~TrainStep() = default;
 void TrainStep::run(const Batch& batch, const StepPlace& place) {
   batch_ = &batch;
   place_ = place;
-  parts_.together.begin();
   stage(batch);
   parts_.optimizer.set_factor(place.factor);
   if (may_be_captured()) {

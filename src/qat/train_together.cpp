@@ -53,10 +53,24 @@ TrainTogether::TrainTogether(const Processes* processes, TrainingGraph& graph, b
     at::Tensor shared = tensor.detach();
     all_.broadcast(shared);
   }
+  share_observers();
   gradients_ = std::make_unique<AveragedGradients>(all_, tensors_of(graph.parameters()));
 }
 
-TrainTogether::~TrainTogether() { graph_.set_shares(nullptr); }
+TrainTogether::~TrainTogether() {
+  graph_.set_shares(nullptr);
+  for (const bool of_data : {true, false})
+    for (Observer* one : graph_.observers_of(of_data)) one->share_batches(nullptr);
+}
+
+// Everyone's graph runs in the same order. Those of weights see the same everywhere, but the last bit of a sum may
+// depend on the number of threads.
+void TrainTogether::share_observers() const {
+  for (Observer* one : graph_.observers_of(/*of_data=*/true))
+    one->share_batches([this, one](const TensorMap& before) { join_shares(all_, {one}, {before}); });
+  for (Observer* one : graph_.observers_of(/*of_data=*/false))
+    one->share_batches([this, one](const TensorMap&) { copy_first_observers(all_, {one}); });
+}
 
 void TrainTogether::check_batch(const Dataset& data, std::int64_t batch) const {
   if (!all_.are_several()) return;
@@ -100,12 +114,6 @@ bool TrainTogether::any(bool here) const {
   return most.item<double>() > 0;
 }
 
-void TrainTogether::begin() {
-  before_.clear();
-  if (!all_.are_several() || !graph_.flags().observe) return;
-  for (const Observer* one : graph_.observers_of(/*of_data=*/true)) before_.push_back(one->state());
-}
-
 void TrainTogether::backward(const at::Tensor& loss) {
   if (gradients_) gradients_->begin();
   loss.backward();
@@ -121,7 +129,6 @@ at::Tensor TrainTogether::finish(const at::Tensor& loss) {
   const c10::NoGradGuard no_grad;
   at::Tensor mean = loss.detach().to(at::kDouble).reshape({1});
   average_statistics(mean);
-  if (graph_.flags().observe) join_observers();
   return mean;
 }
 
@@ -138,13 +145,6 @@ void TrainTogether::average_statistics(at::Tensor& loss) const {
     one.detach().copy_(flat.narrow(0, begin, one.numel()).view(one.sizes()));
     begin += one.numel();
   }
-}
-
-// The forward has used the scales of this process's share; from here on they are everyone's.
-void TrainTogether::join_observers() const {
-  join_shares(all_, graph_.observers_of(/*of_data=*/true), before_);
-  copy_first_observers(all_, graph_.observers_of(/*of_data=*/false));
-  graph_.take_over(/*following=*/true, /*others=*/true);
 }
 
 }  // namespace quench

@@ -14,7 +14,8 @@ namespace quench {
 
 class TrainTogether {
  public:
-  // All begin with the first one's tensors. `processes` null: one alone. The graph must outlive it.
+  // All begin with the first one's tensors. From then on an observer that saw this process's share of a batch becomes,
+  // there and then, the one that saw the batch. `processes` null: one alone. The graph must outlive it.
   TrainTogether(const Processes* processes, TrainingGraph& graph, bool sync_bn = true);
   ~TrainTogether();
 
@@ -33,22 +34,19 @@ class TrainTogether {
 
   bool any(bool here) const;  // whether it is true in any process; all must ask
 
-  // A step: begin, forward, backward, finish; then the optimizer's part.
-  void begin();
-  void backward(const at::Tensor& loss);  // gradients are what one process finds for the whole batch
-  // Running statistics are averaged, scales are those that observers of the whole batch find. The mean loss.
-  at::Tensor finish(const at::Tensor& loss);
+  // A step: forward, backward, finish; then the optimizer's part.
+  void backward(const at::Tensor& loss);      // gradients are what one process finds for the whole batch
+  at::Tensor finish(const at::Tensor& loss);  // the mean loss; running statistics are averaged
 
  private:
   void average_statistics(at::Tensor& loss) const;
-  void join_observers() const;
+  void share_observers() const;
 
   const Processes alone_;
   const Processes& all_;
   TrainingGraph& graph_;
   const BatchShares shares_;
   std::unique_ptr<AveragedGradients> gradients_;
-  std::vector<TensorMap> before_;  // what observers of data had seen ahead of the step
 };
 
 }  // namespace quench

@@ -84,6 +84,20 @@ TEST_P(EveryFakeQuant, TakesEmptyAndSingleElements) {
   EXPECT_TRUE(std::isfinite(y.item<float>()));
 }
 
+// Several processes join after each share of a batch: one that has nothing to show must not be missing.
+TEST_P(EveryFakeQuant, AnEmptyShareIsObservedToo) {
+  const at::Tensor x = sample({2, 3, 4, 5}), none = x.narrow(0, 0, 0);
+  Quantizer quantizer(spec(), x.sizes().vec(), make_observer("min_max", spec().scheme));
+  quantizer.flags = {.observe = true, .quantize = true};
+  std::vector<std::int64_t> seen_before;
+  quantizer.observer()->share_batches(
+      [&](const auto& before) { seen_before.push_back(before.at("batches").template item<std::int64_t>()); });
+  for (const at::Tensor& share : {none, x, none}) EXPECT_EQ(quantizer(share).sizes(), share.sizes());
+  quantizer.observer()->share_batches(nullptr);
+  quantizer(x);
+  EXPECT_EQ(seen_before, (std::vector<std::int64_t>{0, 0, 1}));
+}
+
 TEST_P(EveryFakeQuant, GivesZeroForAZeroRange) {
   const at::Tensor zeros = at::zeros({3, 4});
   EXPECT_TRUE(at::equal(quantizing(spec(), zeros)(zeros), zeros));

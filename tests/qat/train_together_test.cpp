@@ -7,6 +7,7 @@
 #include "data/files.h"
 #include "qat/quarters_net.h"
 #include "quench/error.h"
+#include "quench/quantizers.h"
 #include "quench/train_loop.h"
 #include "support/expect_error.h"
 #include "support/together.h"
@@ -126,13 +127,51 @@ TEST(TrainTogether, NormsCanGoByShares) {
   });
 }
 
+// Weights learn their scale from the first batch on; activations follow a moving average.
+QuantizedModel learning_weights() {
+  QuantConfig config;
+  config.platform = "tensorrt_qdq";
+  config.weight.bits = 4;
+  config.weight.fake_quant = "lsq";
+  config.activation.fake_quant = "fixed";
+  config.weight.observer = "min_max";
+  config.activation.observer = "ema_min_max";
+  return prepare(net(), config, live());
+}
+
+QuantizedModel model_for(const std::string& loop) {
+  if (loop == "learn") return calibrated();
+  if (loop == "lsq_epoch") return prepared("lsq");
+  return loop == "qat_epoch" ? prepared("fixed", "ema_min_max") : learning_weights();
+}
+
+// While they observe, quantizers go by the whole batch, though each process sees a share of it.
+void expect_begins_as_one(const Processes& processes) {
+  for (const std::string loop : {"learn", "lsq_epoch", "qat_epoch", "mixed"}) {
+    TrainOptions options = quick();
+    options.loop = loop == "mixed" ? "qat_epoch" : loop;
+    options.max_steps = 4;
+    options.keep_best = false;
+    const Trained one = trained(model_for(loop), options, nullptr), all = trained(model_for(loop), options, &processes);
+    for (std::size_t i = 0; i < all.losses.size(); ++i)
+      EXPECT_NEAR(all.losses[i], one.losses[i], i == 0 ? 1e-4 : 1e-2) << loop << ", step " << i + 1;
+    for (const Node* node : quantizers_of(all.model.graph)) {
+      const at::Tensor found = fake_quant_tensors(*node).scale().detach();
+      const at::Tensor wanted = fake_quant_tensors(*one.model.graph.find_node(node->name())).scale().detach();
+      EXPECT_LE(((found - wanted) / wanted).abs().max().item<double>(), 0.01) << loop << ", " << node->name();
+    }
+  }
+}
+
+TEST(TrainTogether, TwoBeginAsOne) { together(2, expect_begins_as_one); }
+TEST(TrainTogether, FourBeginAsOne) { together(4, expect_begins_as_one); }
+
 std::string bytes_of(const Graph& graph) {
   TensorMap all;
   for (const Value* value : graph.constants()) all.emplace(value->name(), value->tensor().detach().contiguous());
   return safetensors_bytes(all);
 }
 
-// The scales inside a step that observes are those of a share; what is left of them is the same everywhere.
 TEST(TrainTogether, AllEndWithTheSameBits) {
   together(3, [](const Processes& processes) {
     for (const std::string loop : {"learn", "qat_epoch", "lsq_epoch"}) {
