@@ -16,6 +16,7 @@
 
 #include "quench/data.h"
 #include "quench/evaluate.h"
+#include "quench/options.h"
 #include "quench/quantized_model.h"
 
 namespace quench {
@@ -35,6 +36,7 @@ struct OptimizerOptions {
 struct ScheduleOptions {
   std::string name = "cosine";          // constant, step, multi_step, cosine
   double warmup_epochs = 0.0;           // the rate rises linearly first
+  std::int64_t warmup_steps = 0;        // the same, counted in steps: only one of the two
   double warmup_start = 0.0;            // from this share of it
   double step_epochs = 30.0;            // step: times `gamma` every so many epochs
   std::vector<double> milestones = {};  // multi_step: at these epochs
@@ -55,6 +57,7 @@ struct DistillOptions {
 
 struct TrainOptions {
   std::string loop = "learn";  // 'quench list loops'
+  Options loop_options = {};   // that the loop declares; those not given have its defaults
   int epochs = 10;
   std::int64_t max_steps = 0;  // ends earlier, after so many steps; 0: all of them
   std::int64_t batch = 128;    // of all processes together
@@ -73,8 +76,9 @@ struct TrainOptions {
   double ema = 0.0;        // decay of an average of the weights, which is what is validated and kept; 0: none
 
   // Epochs count from 1; 0: never (mmrazor's -1).
-  int freeze_bn_begin = 0;         // BatchNorm keeps its statistics from this epoch on
-  int disable_observer_begin = 0;  // loops that observe stop doing so
+  int freeze_bn_begin = 0;          // BatchNorm keeps its statistics from this epoch on
+  std::int64_t freeze_bn_step = 0;  // the same from this step on, which counts from 1 over all epochs
+  int disable_observer_begin = 0;   // loops that observe stop doing so
   int val_begin = 1, val_interval = 1;
   std::vector<std::pair<int, int>> dynamic_intervals = {};  // (from this epoch on, this interval)
   std::string metric = "";  // that validation measures (quench/metric.h); "": top1 or perplexity, as the data is

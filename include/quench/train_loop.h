@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "quench/registry.h"
 #include "quench/train.h"
@@ -16,8 +17,8 @@ class Training {
  public:
   virtual ~Training() = default;
 
-  virtual const TrainOptions& options() const = 0;
-  virtual int epoch() const = 0;  // the present one, from 1
+  virtual const TrainOptions& options() const = 0;  // with all options of the loop
+  virtual int epoch() const = 0;                    // the present one, from 1
 
   // Switches of all quantizers.
   virtual void set_flags(QuantFlags flags) = 0;  // to observe, their observers must be refreshable
@@ -47,8 +48,12 @@ class TrainLoop {
 struct TrainLoopEntry {
   static constexpr const char* kKind = "training loop";
   std::unique_ptr<TrainLoop> (*make)() = nullptr;
+  std::vector<OptionInfo> options = {};  // it reads them from Training::options().loop_options
 };
 using TrainLoopRegistry = Registry<TrainLoopEntry>;
+
+// `given` over the loop's defaults; throws for an unknown loop or option.
+Options checked_loop_options(const std::string& loop, const Options& given);
 
 template <typename Loop>
 std::unique_ptr<TrainLoop> new_train_loop() {
@@ -57,6 +62,6 @@ std::unique_ptr<TrainLoop> new_train_loop() {
 
 }  // namespace quench
 
-// QUENCH_REGISTER_LOOP("lsq_epoch", LsqEpoch, "mmrazor's LSQEpochBasedLoop: ...")
-#define QUENCH_REGISTER_LOOP(name, type, summary) \
-  QUENCH_REGISTER_ITEM(::quench::TrainLoopEntry, name, summary, {::quench::new_train_loop<type>})
+// QUENCH_REGISTER_LOOP("lsq_epoch", LsqEpoch, "mmrazor's LSQEpochBasedLoop: ..."[, {"alpha", 0.5, "what it is"}...])
+#define QUENCH_REGISTER_LOOP(name, type, summary, ...) \
+  QUENCH_REGISTER_ITEM(::quench::TrainLoopEntry, name, summary, {::quench::new_train_loop<type>, {__VA_ARGS__}})

@@ -63,10 +63,11 @@ void add_options(Section& section) {
 }
 
 Section options_section() {
-  Section result{"options", "Options of observers, fake quantizers, platforms, exporters and metrics", {}};
+  Section result{"options", "Options of observers, fake quantizers, platforms, loops, exporters and metrics", {}};
   add_options<ObserverEntry>(result);
   add_options<FakeQuantEntry>(result);
   add_options<Platform>(result);
+  add_options<TrainLoopEntry>(result);
   add_options<Exporter>(result);
   add_options<MetricEntry>(result);
   return result;

@@ -5,6 +5,7 @@
 
 #include "quench/fake_quant.h"
 #include "quench/observer.h"
+#include "quench/train_loop.h"
 
 namespace quench {
 namespace {
@@ -24,16 +25,25 @@ std::string core_of(const std::string& given, const std::string& kind) {
   return core;
 }
 
+// "" if there is none.
 template <typename Item>
-std::string registered_name(const std::string& given, const std::string& kind,
-                            const std::map<std::string, std::string>& others) {
+std::string found_name(const std::string& given, const std::string& kind,
+                       const std::map<std::string, std::string>& others = {}) {
   const Registry<Item>& registry = Registry<Item>::instance();
   if (registry.find(given)) return given;
   const std::string core = core_of(given, kind);
   if (const auto at = others.find(core); at != others.end()) return at->second;
   for (const std::string& name : registry.names())
     if (core_of(name, kind) == core) return name;
-  fail_unknown_name(Item::kKind, given, registry.names());
+  return "";
+}
+
+template <typename Item>
+std::string registered_name(const std::string& given, const std::string& kind,
+                            const std::map<std::string, std::string>& others = {}) {
+  const std::string name = found_name<Item>(given, kind, others);
+  if (name.empty()) fail_unknown_name(Item::kKind, given, Registry<Item>::instance().names());
+  return name;
 }
 
 }  // namespace
@@ -60,5 +70,9 @@ std::string fake_quant_name(const std::string& given) {
   return registered_name<FakeQuantEntry>(given, "fakequantize",
                                          {{"", "fixed"}, {"fusedmovingavgobs", "fixed"}, {"learnable", "lsq"}});
 }
+
+std::string train_loop_name(const std::string& given) { return registered_name<TrainLoopEntry>(given, "basedloop"); }
+
+bool is_train_loop(const std::string& given) { return !found_name<TrainLoopEntry>(given, "basedloop").empty(); }
 
 }  // namespace quench

@@ -19,5 +19,7 @@ void read_quantizer(MapReader map, JobConfig& job);               // model.quant
 void read_deploy_config(MapReader map, JobConfig& job);           // deploy_cfg
 void use_architecture(const Tree& architecture, JobConfig& job);  // with float_checkpoint: a model of the zoo
 void read_training(MapReader& top, JobConfig& job);               // train_cfg and what belongs to it
+void note_optimizer(const Tree& tree, JobConfig& job);            // that nothing names one, when all has been read
+void note_half(MapReader& loop, JobConfig& job);                  // fp16
 
 }  // namespace quench

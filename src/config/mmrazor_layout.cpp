@@ -81,7 +81,7 @@ const Tree* architecture_of(const Tree& tree) {
   const Tree* model = tree.find("model");
   const Tree* inside = model ? model->find("architecture") : nullptr;
   const Tree* found = inside ? inside : tree.find("architecture");
-  return found && found->is_map() ? found : nullptr;
+  return found && (found->is_map() || found->is_text()) ? found : nullptr;
 }
 
 void read_loader(MapReader map, JobConfig& job) {
@@ -96,8 +96,12 @@ bool read_test_loop(MapReader map, JobConfig& job) {
   const bool is_ptq = without_scope(map.text("type").value_or("")) == "PTQLoop";
   if (is_ptq) job.calibration.batches = map.integer("calibrate_steps", 1).value_or(32);
   if (auto loader = map.map("calibrate_dataloader")) read_loader(*loader, job);
-  if (map.flag("only_val").value_or(false)) keep(job, JobStage::kQuantize, map, {"only_val"});
-  if (map.flag("fp16").value_or(false)) keep(job, JobStage::kQuantize, map, {"fp16"});
+  if (map.flag("only_val").value_or(false))
+    fail_at(
+        *map.find("only_val"), "'", map.path_of("only_val"),
+        "' evaluates a model that was calibrated before: 'quench eval MODEL.quench.onnx' does that; remove the key to "
+        "calibrate");
+  note_half(map, job);
   skip(job, map, {"dataloader", "evaluator"}, "name the data under 'quench.data'");
   map.finish();
   return is_ptq;
@@ -116,13 +120,21 @@ void read_surroundings(MapReader& top, JobConfig& job) {
        {"train_dataloader", "val_dataloader", "test_dataloader", "val_evaluator", "test_evaluator", "dataset_type",
         "data_root", "train_pipeline", "val_pipeline", "test_pipeline"},
        "name the data under 'quench.data'");
+  skip(job, top, {"load_from"},
+       "not used: mmengine loads it over the model with its quantizers; weights of the float network are "
+       "'float_checkpoint'");
   for (const char* key :
-       {"default_scope", "env_cfg", "vis_backends", "visualizer", "log_level", "load_from", "log_processor", "resume",
-        "launcher", "custom_imports", "experiment_name", "bgr_mean", "bgr_std", "file_client_args", "backend_args"})
+       {"default_scope", "env_cfg", "vis_backends", "visualizer", "log_level", "log_processor", "resume", "launcher",
+        "custom_imports", "experiment_name", "bgr_mean", "bgr_std", "file_client_args", "backend_args"})
     top.find(key);  // mmengine's own
 }
 
 }  // namespace
+
+void note_half(MapReader& loop, JobConfig& job) {
+  if (loop.flag("fp16").value_or(false))
+    note(job, concat("'", loop.path_of("fp16"), "': not used; evaluation runs in float32"));
+}
 
 void read_deploy_config(MapReader map, JobConfig& job) {
   if (auto onnx = map.map("onnx_config")) {
@@ -160,6 +172,7 @@ void read_mmrazor(const Tree& tree, JobConfig& job) {
   if (auto deploy = top.map("deploy_cfg")) read_deploy_config(*deploy, job);
   read_surroundings(top, job);
   if (const Tree* own = top.find("quench")) read_own(*own, "quench", job);
+  note_optimizer(scopeless, job);
   top.finish();
   if (qconfig && job.quant.platform.empty())
     fail_at(*qconfig,

@@ -13,14 +13,6 @@ void set(T& field, const std::optional<U>& given) {
   if (given) field = static_cast<T>(*given);
 }
 
-// "" for a loop that trains without quantizers; a plug-in's has its own name.
-std::string loop_name(const std::string& type) {
-  if (TrainLoopRegistry::instance().find(type)) return type;
-  if (type == "QATEpochBasedLoop") return "qat_epoch";
-  if (type == "LSQEpochBasedLoop") return "lsq_epoch";
-  return "";
-}
-
 // mmrazor says -1 for never.
 int begin_of(MapReader& map, const char* key) {
   return static_cast<int>(std::max<std::int64_t>(map.integer(key, -1).value_or(-1), 0));
@@ -38,8 +30,17 @@ void read_intervals(MapReader& map, TrainOptions& options) {
   }
 }
 
+// What the loop itself declares.
+Options own_options(MapReader& map, const std::string& loop) {
+  Options given;
+  for (const OptionInfo& option : TrainLoopRegistry::instance().get(loop).options)
+    if (const Tree* value = map.find(option.name)) given.set(option.name, option_of(*value, map.path_of(option.name)));
+  return given;
+}
+
 void read_loop(MapReader map, TrainOptions& options, JobConfig& job) {
-  map.find("type");
+  const std::string loop = train_loop_name(*map.text("type"));
+  set_train_loop(options, map.tree(), loop, own_options(map, loop));
   set(options.max_steps, map.integer("max_iters", 1));
   if (const auto epochs = map.integer("max_epochs", 1))
     options.epochs = static_cast<int>(*epochs);
@@ -92,19 +93,33 @@ void read_wrapper(MapReader map, TrainOptions& options, JobConfig& job) {
   map.finish();
 }
 
+// LinearLR, in epochs or in steps.
+void read_warmup(MapReader& map, bool by_epoch, TrainOptions& options) {
+  ScheduleOptions& schedule = options.schedule;
+  const double begin = map.number("begin").value_or(0);
+  if (begin != 0 || map.number("end_factor").value_or(1.0) != 1.0)
+    fail_at(map.tree(), "LinearLR is read as a warm-up: from the start to a factor of 1");
+  schedule.warmup_start = map.number("start_factor").value_or(1.0 / 3);
+  if (by_epoch) {
+    schedule.warmup_epochs = map.number("end").value_or(options.epochs);
+    return;
+  }
+  const auto end = map.integer("end", 0);
+  if (!end) fail_at(map.tree(), "LinearLR with 'by_epoch: false' needs 'end', in steps");
+  schedule.warmup_steps = *end;
+}
+
 // One entry of param_scheduler.
 void read_scheduler(MapReader map, TrainOptions& options, JobConfig& job) {
   ScheduleOptions& schedule = options.schedule;
   const std::string type = without_scope(map.text("type").value_or(""));
-  const double begin = map.number("begin").value_or(0), end = map.number("end").value_or(options.epochs);
-  for (const char* key : {"convert_to_iter_based", "verbose"}) map.find(key);
-  if (!map.flag("by_epoch").value_or(true) && type != "ConstantLR")
-    fail_at(map.tree(), "'by_epoch: false' is not supported: give begin, end and milestones in epochs");
+  const double begin = map.number("begin").value_or(0);
+  for (const char* key : {"end", "convert_to_iter_based", "verbose"}) map.find(key);
+  const bool by_epoch = map.flag("by_epoch").value_or(true);
+  if (!by_epoch && type != "ConstantLR" && type != "LinearLR")
+    fail_at(map.tree(), "'by_epoch: false' is for LinearLR: give begin, end and milestones of ", type, " in epochs");
   if (type == "LinearLR") {
-    if (begin != 0 || map.number("end_factor").value_or(1.0) != 1.0)
-      fail_at(map.tree(), "LinearLR is read as a warm-up: from epoch 0 to a factor of 1");
-    schedule.warmup_start = map.number("start_factor").value_or(1.0 / 3);
-    schedule.warmup_epochs = end - begin;
+    read_warmup(map, by_epoch, options);
   } else if (type == "CosineAnnealingLR") {
     schedule.name = "cosine";
     if (const auto length = map.number("T_max"); length && *length != options.epochs - begin)
@@ -148,23 +163,35 @@ void keep_float_training(MapReader& top, JobConfig& job) {
        {"optim_wrapper", "param_scheduler", "model_wrapper_cfg", "default_hooks", "custom_hooks", "auto_scale_lr"});
 }
 
-std::string loop_of(MapReader& top) {
+// mmengine's own loops train without quantizers.
+bool trains_with_quantizers(MapReader& top) {
   auto train = top.map("train_cfg");
-  return train ? loop_name(without_scope(train->text("type").value_or(""))) : "";
+  return train && is_train_loop(train->text("type").value_or(""));
 }
 
 }  // namespace
 
+void note_optimizer(const Tree& tree, JobConfig& job) {
+  const auto names_one = [](const Tree* place) {
+    const Tree* found = place ? place->find("optimizer") : nullptr;
+    return found && !found->is_null();
+  };
+  const Tree* own = tree.find("quench");
+  if (!job.train || names_one(tree.find("optim_wrapper")) || names_one(own ? own->find("train") : nullptr)) return;
+  const OptimizerOptions usual;
+  note(job, concat("'optim_wrapper' names no optimizer: quench's own is used where nothing else is said, SGD with lr ",
+                   usual.lr, ", Nesterov momentum ", usual.momentum, " and weight decay ", usual.weight_decay,
+                   " (quench.train.optimizer)"));
+}
+
 void read_training(MapReader& top, JobConfig& job) {
-  const std::string loop = loop_of(top);
-  if (loop.empty()) return keep_float_training(top, job);
+  if (!trains_with_quantizers(top)) return keep_float_training(top, job);
   TrainOptions options;
-  options.loop = loop;
   options.keep_best = false;  // the last epoch is the result
   read_loop(*top.map("train_cfg"), options, job);
   if (auto val = top.map("val_cfg")) {
     options.val_float = without_scope(val->text("type").value_or("")) == "QATValLoop";
-    keep(job, JobStage::kTrain, *val, {"fp16"});
+    note_half(*val, job);
     skip(job, *val, {"dataloader", "evaluator"}, "name the data under 'quench.data'");
     val->finish();
   }

@@ -32,6 +32,8 @@ MethodConfig make_method(const std::string& name, const Options& given, const Tr
 
 // Training: what is not said keeps its default (qat/train_fields.h has the keys).
 void read_train(MapReader map, JobConfig& job);
+// The loop under any of its names, with its options checked; `place` is for messages.
+void set_train_loop(TrainOptions& options, const Tree& place, const std::string& name, const Options& given);
 void write_train(class YamlWriter& out, const TrainOptions& options);
 
 // Keeps the keys of a stage that is not built; those that are absent become known all the same.

@@ -114,6 +114,7 @@ const Keys& setting_keys() {
 const Keys& train_meanings() {
   static const Keys keys = {
       {"loop", "name; what is switched on before each epoch, and how it runs (`quench list loops`)"},
+      {"loop_options", "map; options that the loop declares"},
       {"epochs", "passes over data.train"},
       {"max_steps", "at most this many steps; 0: no limit"},
       {"batch", "items per step, over all processes"},
@@ -129,6 +130,7 @@ const Keys& train_meanings() {
       {"val_interval", "epochs between evaluations"},
       {"dynamic_intervals", "[[epoch, interval], ...]: another interval from that epoch on"},
       {"freeze_bn_begin", "batch norm keeps its statistics from this epoch on; 0: never"},
+      {"freeze_bn_step", "the same from this step on, counted over all epochs from 1; 0: never"},
       {"disable_observer_begin", "observers stop at this epoch; 0: never"},
       {"checkpoint_every", "steps between checkpoints; 0: after each epoch"},
       {"log_every", "steps between lines of the log"},
@@ -143,6 +145,7 @@ const Keys& train_meanings() {
       {"optimizer.epsilon", "of adam and adamw"},
       {"schedule.name", "constant, step, multi_step or cosine"},
       {"schedule.warmup_epochs", "epochs in which the rate rises linearly"},
+      {"schedule.warmup_steps", "the same in steps instead of epochs"},
       {"schedule.warmup_start", "the share of the rate that the warm-up begins with"},
       {"schedule.step_epochs", "step: epochs after which the rate is multiplied by gamma, again and again"},
       {"schedule.milestones", "multi_step: epochs at which the rate is multiplied by gamma"},

@@ -3,8 +3,10 @@
 
 #include <limits>
 
+#include "config/aliases.h"
 #include "config/parts.h"
 #include "config/yaml_writer.h"
+#include "quench/train_loop.h"
 
 namespace quench {
 namespace {
@@ -23,6 +25,10 @@ class Reader {
     set(field, given);
   }
   void operator()(const char* key, std::int64_t& field) { set(field, map().integer(key, 0)); }
+  void operator()(const char* key, Options& field) {
+    if (const auto given = map().options(key))
+      for (const auto& [name, value] : given->values()) field.set(name, value);
+  }
   void operator()(const char* key, std::optional<double>& field) {
     if (const auto given = map().number(key)) field = given;
   }
@@ -39,7 +45,7 @@ class Reader {
     for (const Tree& pair : list->items) {
       if (!pair.is_list() || pair.items.size() != 2)
         fail_at(pair, "'", map().path_of(key), "' must be a list of pairs: [[epoch, interval], ...]");
-      field.emplace_back(integer_of(pair.items[0], key, 1), integer_of(pair.items[1], key, 1));
+      field.emplace_back(integer_of(pair.items[0], key, 0), integer_of(pair.items[1], key, 1));
     }
   }
   void enter(const char* key) {
@@ -76,6 +82,7 @@ class Writer {
   void operator()(const char* key, const std::string& field) { out_.put_text(key, field); }
   void operator()(const char* key, const std::optional<double>& field) { out_.put_some(key, field); }
   void operator()(const char* key, const std::vector<double>& field) { out_.put_some(key, field); }
+  void operator()(const char* key, const Options& field) { out_.put_some(key, field); }
   void operator()(const char* key, const std::vector<std::pair<int, int>>& field) {
     std::vector<std::vector<int>> pairs;
     for (const auto& [from, interval] : field) pairs.push_back({from, interval});
@@ -94,11 +101,20 @@ class Writer {
 
 }  // namespace
 
+void set_train_loop(TrainOptions& options, const Tree& place, const std::string& name, const Options& given) {
+  at_place(place, [&] {
+    options.loop = train_loop_name(name);
+    options.loop_options = checked_loop_options(options.loop, given);
+    return 0;
+  });
+}
+
 void read_train(MapReader map, JobConfig& job) {
   TrainOptions options = job.train.value_or(TrainOptions());
   Reader reader(map);
   visit_train_options(options, reader);
   reader.leave();
+  set_train_loop(options, map.tree(), options.loop, options.loop_options);
   at_place(map.tree(), [&] {
     check_train_options(options);
     return 0;

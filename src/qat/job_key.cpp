@@ -7,6 +7,7 @@
 #include "qat/train_fields.h"
 #include "quench/error.h"
 #include "quench/quantizers.h"
+#include "quench/train_loop.h"
 
 namespace quench {
 namespace {
@@ -30,6 +31,12 @@ class Listed {
   }
   void operator()(const char* key, const std::vector<std::pair<int, int>>& field) {
     for (const auto& [from, interval] : field) text_ += concat(" ", key, "=", from, ":", interval);
+  }
+  void operator()(const char* key, const Options& field) {
+    enter(key);
+    for (const auto& [name, value] : field.values())
+      std::visit([&](const auto& one) { (*this)(name.c_str(), one); }, value);
+    leave();
   }
   void enter(const char* key) { text_ += concat(" ", key, "{"); }
   void leave() { text_ += "}"; }
@@ -68,7 +75,9 @@ std::string kind_of(const std::string& device) { return device.substr(0, device.
 std::uint64_t job_key(const QuantizedModel& model, const TrainData& data, const TrainOptions& options,
                       const Graph* teacher) {
   Listed listed;
-  visit_train_options(options, listed);
+  TrainOptions full = options;
+  full.loop_options = checked_loop_options(options.loop, options.loop_options);
+  visit_train_options(full, listed);
   return stable_hash(concat(network_text(model.graph), plan_text(model.plan), listed.text(), " ", options.seed, " ",
                             kind_of(options.device), " ", items_text(&data.train), " ", items_text(data.validation),
                             teacher ? network_text(*teacher) : ""));

@@ -23,6 +23,10 @@ Tensors zeros_like(const Tensors& parameters) {
 
 }  // namespace
 
+void check_optimizer_name(const std::string& name) {
+  if (std::find(kNames.begin(), kNames.end(), name) == kNames.end()) fail_unknown_name("optimizer", name, kNames);
+}
+
 // Parameters with the same rate and decay, and what the optimizer keeps for each.
 struct Optimizer::Group {
   std::vector<std::string> names;
@@ -66,8 +70,7 @@ struct Optimizer::Group {
 
 Optimizer::Optimizer(const std::vector<TrainedParameter>& parameters, OptimizerOptions options)
     : options_(std::move(options)) {
-  if (std::find(kNames.begin(), kNames.end(), options_.name) == kNames.end())
-    fail_unknown_name("optimizer", options_.name, kNames);
+  check_optimizer_name(options_.name);
   for (const ParameterKind kind : {ParameterKind::kWeight, ParameterKind::kOther, ParameterKind::kQuantizer}) {
     auto group = std::make_unique<Group>();
     group->is_network = kind != ParameterKind::kQuantizer;

@@ -10,6 +10,8 @@
 
 namespace quench {
 
+void check_optimizer_name(const std::string& name);  // throws for one that is unknown
+
 class Optimizer {
  public:
   // Throws for an unknown name, with the known ones.

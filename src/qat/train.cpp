@@ -15,6 +15,7 @@
 #include "qat/train_checkpoint.h"
 #include "qat/train_step.h"
 #include "qat/training_log.h"
+#include "qat/training_notes.h"
 #include "qat/validate.h"
 #include "quench/error.h"
 #include "quench/train_loop.h"
@@ -40,12 +41,17 @@ class Averaged {
   WeightAverage& average_;
 };
 
+TrainOptions with_loop_options(TrainOptions options) {
+  options.loop_options = checked_loop_options(options.loop, options.loop_options);
+  return options;
+}
+
 class Trainer : public Training {
  public:
   Trainer(QuantizedModel& model, const TrainData& data, const TrainOptions& options, const Graph* teacher)
       : model_(model),
         data_(data),
-        options_(options),
+        options_(with_loop_options(options)),
         loop_(TrainLoopRegistry::instance().get(options.loop).make()),
         batch_(choose_batch(model.graph, &data.train, 0, options.batch)),
         per_epoch_(std::max<std::int64_t>(data.train.size() / batch_, 1)),
@@ -98,6 +104,7 @@ class Trainer : public Training {
     const std::optional<Batch> batch = loader_->next();
     const std::int64_t items = batch ? together_.part(batch->size()).of : 0;
     if (items == 0 || (items < batch_ && state_.items_in_epoch > 0)) return false;
+    if (options_.freeze_bn_step > 0 && state_.step + 1 >= options_.freeze_bn_step) freeze_norms();
     last_rate_ = rate();
     step_.run(*batch, {state_.step, all_steps(), factor()});
     unread_items_.push_back(items);
@@ -308,6 +315,7 @@ TrainRecord train(QuantizedModel& model, const TrainData& data, const TrainOptio
   TrainRecord record = trained(model, data, options, teacher);
   model.stage = ModelStage::kTrained;
   for (const std::string& raised : fit_biases(model)) record.notes.push_back(raised);
+  for (const std::string& guarded : guarded_notes(model.graph)) record.notes.push_back(guarded);
   verify(model, ModelStage::kTrained);
   return record;
 }

@@ -24,6 +24,7 @@ template <typename Options, typename Visitor>
 void visit_schedule(Options& schedule, Visitor& visit) {
   visit("name", schedule.name);
   visit("warmup_epochs", schedule.warmup_epochs);
+  visit("warmup_steps", schedule.warmup_steps);
   visit("warmup_start", schedule.warmup_start);
   visit("step_epochs", schedule.step_epochs);
   visit("milestones", schedule.milestones);
@@ -37,6 +38,7 @@ void visit_epochs(Options& options, Visitor& visit) {
   visit("epochs", options.epochs);
   visit("max_steps", options.max_steps);
   visit("freeze_bn_begin", options.freeze_bn_begin);
+  visit("freeze_bn_step", options.freeze_bn_step);
   visit("disable_observer_begin", options.disable_observer_begin);
   visit("val_begin", options.val_begin);
   visit("val_interval", options.val_interval);
@@ -46,6 +48,7 @@ void visit_epochs(Options& options, Visitor& visit) {
 template <typename Options, typename Visitor>
 void visit_train_options(Options& options, Visitor& visit) {
   visit("loop", options.loop);
+  visit("loop_options", options.loop_options);
   visit_epochs(options, visit);
   visit("batch", options.batch);
   visit("bf16", options.bf16);

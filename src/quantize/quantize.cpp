@@ -5,6 +5,7 @@
 #include "config/unused_keys.h"
 #include "measure/declared_fit.h"
 #include "qat/loss.h"
+#include "qat/training_notes.h"
 #include "quantize/fallen_apart.h"
 #include "quantize/preserve.h"
 #include "quantize/reconstruct_units.h"
@@ -246,12 +247,11 @@ class Quantizing {
 
   // Its BatchNorms end folded: the model is what will be deployed.
   void train_model() {
-    TrainOptions options = train_options(config_, options_, original_);
-    if (options_.progress)
-      options.progress = [show = progress("training")](auto done, auto total, double) { show(done, total); };
+    const TrainOptions options = train_options(config_, options_, original_);
     record_.trained = train(model_, {*data_.train, data_.validation}, options, teacher());
     run_passes(model_.graph, {"fold_live_norms", "eliminate_dead", "infer_shapes"});
     for (const std::string& text : record_.trained->notes) note(text);
+    if (std::string text = dropout_note(original_, model_.graph); !text.empty()) note(std::move(text));
     fused_ = without_quantizers(model_.graph);  // the float network that it has become
     record_.plan = model_.plan;
   }

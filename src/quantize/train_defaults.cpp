@@ -58,6 +58,8 @@ TrainOptions train_options(const JobConfig& config, const QuantizeOptions& optio
   train.start_measured = options.start_measured;
   train.reference = &original;
   train.stop = options.stop;
+  if (options.progress)
+    train.progress = [show = options.progress](auto done, auto total, double) { show("training", done, total); };
   return train;
 }
 

@@ -195,6 +195,9 @@ TEST(TrainCommand, SaysWhyAnArchitectureIsNoModel) {
   };
   refused("backbone: {type: ResNet_CIFAR, depth: 19}}, float_checkpoint: r.pth", "no ResNet_CIFAR with depth '19'");
   refused("backbone: {type: ResNet, depth: 18}}, float_checkpoint: 'https://example.org/r.pth'", "is not fetched");
+  refused("backbone: {type: ResNet, depth: 18}}",
+          "no model: name it on the command line or as 'model' in the config; "
+          "'architecture' is not used: it needs 'float_checkpoint'");
 }
 
 TEST(TrainCommand, BadInputIsRefused) {
@@ -205,6 +208,8 @@ TEST(TrainCommand, BadInputIsRefused) {
   };
   refused({"--set", "train.loop=lern"}, "did you mean 'learn'");
   refused({"--set", "train.optimizer.name=rmsprop"}, "unknown optimizer 'rmsprop'");
+  refused({"--dry-run", "--set", "train.optimizer.name=rmsprop"}, "unknown optimizer 'rmsprop'");
+  refused({"--dry-run", "--set", "train.metric=top11"}, "unknown metric 'top11'");
   refused({"--lr", "0"}, "lr is 0; it must be above 0");
   refused({"--set", "train.epoch=3"}, "epochs");
   refused({"--method", "qdrop"}, "either trains or reconstructs");

@@ -1,5 +1,8 @@
 // mmrazor's training keys, docs/config.md 4.
+#include <algorithm>
+
 #include "config/jobs.h"
+#include "quench/train_loop.h"
 
 namespace quench {
 namespace {
@@ -11,6 +14,11 @@ TrainOptions training_of(const std::string& text) {
   EXPECT_TRUE(job.train.has_value()) << text;
   expect_same_again(job);
   return job.train.value_or(TrainOptions());
+}
+
+bool has_note(const JobConfig& job, const std::string& part) {
+  return std::any_of(job.notes.begin(), job.notes.end(),
+                     [&](const std::string& note) { return note.find(part) != std::string::npos; });
 }
 
 TEST(MmrazorTrain, ReadsTheLoop) {
@@ -29,6 +37,48 @@ TEST(MmrazorTrain, ReadsTheLoop) {
   EXPECT_FALSE(options.keep_best);
   EXPECT_EQ(options.batch, 64);
   EXPECT_EQ(training_of("train_cfg: {type: QATEpochBasedLoop, max_epochs: 1}").loop, "qat_epoch");
+}
+
+// From the first epoch on, which mmengine counts from 0.
+TEST(MmrazorTrain, IntervalsMayBeginAtZero) {
+  EXPECT_EQ(training_of("train_cfg: {type: LSQEpochBasedLoop, dynamic_intervals: [[0, 1], [5, 2]]}").dynamic_intervals,
+            (std::vector<std::pair<int, int>>{{0, 1}, {5, 2}}));
+}
+
+class Blended : public TrainLoop {};
+QUENCH_REGISTER_LOOP("blended_epoch", Blended, "of a test", {"my_alpha", 0.5, "a number"},
+                     {"shape", "linear", "a word"})
+
+TEST(MmrazorTrain, ALoopMayDeclareItsOwnOptions) {
+  const std::string loop = "train_cfg: {type: mypackage.BlendedEpochBasedLoop, max_epochs: 2, ";
+  const TrainOptions options = training_of(loop + "my_alpha: 0.25}");
+  EXPECT_EQ(options.loop, "blended_epoch");
+  EXPECT_EQ(options.loop_options, (Options{{"my_alpha", 0.25}, {"shape", "linear"}}));
+  EXPECT_CONTAINS(refused(kModel + loop + "my_alfa: 0.25}"), "my_alpha");
+  EXPECT_CONTAINS(refused(kModel + loop + "my_alpha: high}"),
+                  "'my_alpha' of training loop 'blended_epoch' must be a number, not a word");
+  EXPECT_CONTAINS(refused(kModel + "train_cfg: {type: LSQEpochBasedLoop, my_alpha: 1}"), "my_alpha");
+}
+
+TEST(MmrazorTrain, SaysWhichOptimizerIsUsedIfNoneIsNamed) {
+  const std::string loop = kModel + "train_cfg: {type: LSQEpochBasedLoop, max_epochs: 1}\n";
+  const std::string said = "SGD with lr 0.01, Nesterov momentum 0.9 and weight decay 0.0001";
+  EXPECT_TRUE(has_note(job_of(loop + "optim_wrapper: {}"), said));
+  EXPECT_TRUE(has_note(job_of(loop), said));
+  EXPECT_FALSE(has_note(job_of(loop + "optim_wrapper: {optimizer: {type: Adam}}"), "SGD"));
+  EXPECT_FALSE(has_note(job_of(loop, {"quench.train.optimizer.name=adam"}), "SGD"));
+  EXPECT_FALSE(has_note(job_of(kModel + "test_cfg: {}"), "SGD"));
+}
+
+TEST(MmrazorTrain, EvaluationIsInFloat32) {
+  const JobConfig job = job_of(kModel + "train_cfg: {type: LSQEpochBasedLoop, max_epochs: 1}\n" +
+                               "val_cfg: {type: QATValLoop, fp16: true}\ntest_cfg: {type: PTQLoop, fp16: true}");
+  EXPECT_TRUE(has_note(job, "'val_cfg.fp16': not used; evaluation runs in float32"));
+  EXPECT_TRUE(has_note(job, "'test_cfg.fp16': not used"));
+  for (const JobStage stage : {JobStage::kQuantize, JobStage::kTrain})
+    EXPECT_EQ(message_of([&] { refuse_unbuilt(job, stage); }), "(no error)");
+  EXPECT_CONTAINS(refused(kModel + "test_cfg: {type: mmrazor.PTQLoop, only_val: true}"),
+                  "'quench eval MODEL.quench.onnx' does that");
 }
 
 TEST(MmrazorTrain, ReadsOptimizerAndSchedule) {
@@ -57,6 +107,22 @@ TEST(MmrazorTrain, ReadsOptimizerAndSchedule) {
   EXPECT_EQ(adam.schedule.milestones, (std::vector<double>{3, 6}));
 }
 
+// mmengine's usual warm-up.
+TEST(MmrazorTrain, WarmsUpInSteps) {
+  const std::string loop = "train_cfg: {type: QATEpochBasedLoop, max_epochs: 10}\nparam_scheduler:\n";
+  const TrainOptions options =
+      training_of(loop +
+                  "- {type: LinearLR, start_factor: 0.001, by_epoch: false, begin: 0, end: 500}\n"
+                  "- {type: MultiStepLR, begin: 0, end: 10, by_epoch: true, milestones: [3, 6]}");
+  EXPECT_EQ(options.schedule.warmup_steps, 500);
+  EXPECT_EQ(options.schedule.warmup_epochs, 0);
+  EXPECT_EQ(options.schedule.warmup_start, 0.001);
+  EXPECT_EQ(options.schedule.name, "multi_step");
+  EXPECT_CONTAINS(refused(kModel + loop + "- {type: LinearLR, by_epoch: false}"), "needs 'end', in steps");
+  EXPECT_CONTAINS(refused(kModel + loop + "- {type: CosineAnnealingLR, by_epoch: false}"),
+                  "'by_epoch: false' is for LinearLR");
+}
+
 TEST(MmrazorTrain, AnArchitectureWithACheckpointIsAModelOfTheZoo) {
   const std::string model =
       "model: {type: mmrazor.MMArchitectureQuant, float_checkpoint: r18.pth, architecture: {type: ImageClassifier, "
@@ -68,8 +134,28 @@ TEST(MmrazorTrain, AnArchitectureWithACheckpointIsAModelOfTheZoo) {
   const JobConfig other = job_of(model, {"model.architecture.backbone.depth=19"});
   EXPECT_EQ(other.model, "");
   EXPECT_CONTAINS(other.notes.front(), "the zoo has no ResNet with depth '19'");
-  EXPECT_EQ(job_of(model, {"model.architecture.type=FasterRCNN"}).model, "");
+  EXPECT_TRUE(has_note(job_of(model, {"model.architecture.type=FasterRCNN"}), "of an ImageClassifier"));
+  EXPECT_EQ(job_of(model, {"model.architecture.type=mmcls.ImageClassifier"}).model, job_of(model).model);
   EXPECT_EQ(job_of(model, {"model.float_checkpoint=https://example.org/r18.pth"}).model, "");
+}
+
+TEST(MmrazorTrain, AnArchitectureIsNamedAsTheZooNamesIt) {
+  const JobConfig job =
+      job_of("model: {type: MMArchitectureQuant, architecture: resnet20_cifar, float_checkpoint: r20.pth}");
+  EXPECT_EQ(job.model, "zoo:resnet20_cifar?weights=r20.pth");
+  EXPECT_TRUE(job.kept.empty()) << job.kept.front().key;  // what is kept is said to have no effect
+  EXPECT_EQ(job_of("architecture: resnet20_cifar\nfloat_checkpoint: r20.pth\ntest_cfg: {}\n" + kModel).model,
+            job.model);
+  EXPECT_TRUE(has_note(job_of("model: {type: MMArchitectureQuant, architecture: resnet21_cifar, float_checkpoint: r}"),
+                       "unknown zoo model 'resnet21_cifar'"));
+}
+
+TEST(MmrazorTrain, SaysWhatAnArchitectureLacks) {
+  const JobConfig job = job_of("model: {type: MMArchitectureQuant, architecture: resnet20_cifar}\nload_from: r20.pth");
+  EXPECT_EQ(job.model, "");
+  EXPECT_TRUE(has_note(job, "'architecture' is not used: it needs 'float_checkpoint'"));
+  EXPECT_TRUE(has_note(job, "'load_from': not used"));
+  EXPECT_EQ(job.kept.size(), 1U);
 }
 
 TEST(MmrazorTrain, FloatLoopsAreNoTraining) {

@@ -28,6 +28,20 @@ TEST(ConfigTrain, ReadsEveryKind) {
   expect_same_again(job);
 }
 
+TEST(ConfigTrain, KnowsLoopsByMmrazorsNames) {
+  for (const char* name : {"lsq_epoch", "LSQEpochBasedLoop", "mmrazor.LSQEpochBasedLoop"})
+    EXPECT_EQ(job_of("version: 1", {concat("train.loop=", name)}).train.value().loop, "lsq_epoch");
+  EXPECT_EQ(job_of("train: {loop: QATEpochBasedLoop}").train.value().loop, "qat_epoch");
+}
+
+TEST(ConfigTrain, CountsInStepsToo) {
+  const JobConfig job =
+      job_of("train: {freeze_bn_step: 300, schedule: {warmup_steps: 20}, dynamic_intervals: [[0, 1]]}");
+  EXPECT_EQ(job.train.value().freeze_bn_step, 300);
+  EXPECT_EQ(job.train.value().schedule.warmup_steps, 20);
+  expect_same_again(job);
+}
+
 TEST(ConfigTrain, AbsentIsNoTraining) { EXPECT_FALSE(job_of("version: 1").train.has_value()); }
 
 TEST(ConfigTrain, NamesWhatIsWrong) {
@@ -36,6 +50,12 @@ TEST(ConfigTrain, NamesWhatIsWrong) {
   EXPECT_CONTAINS(refused("train: {epochs: 0}"), "epochs is 0; at least 1 is needed");
   EXPECT_CONTAINS(refused("train: {schedule: {name: cosin}}"), "unknown schedule 'cosin'; did you mean 'cosine'?");
   EXPECT_CONTAINS(refused("train: {ema: 1.5}"), "ema is 1.5");
+  EXPECT_CONTAINS(refused("train: {loop: lern}"), "unknown training loop 'lern'; did you mean 'learn'?");
+  EXPECT_CONTAINS(refused("train: {loop_options: {alpha: 1}}"),
+                  "unknown option 'alpha' of training loop 'learn'; there are none");
+  EXPECT_CONTAINS(refused("train: {optimizer: {name: adan}}"), "unknown optimizer 'adan'; did you mean 'adam'?");
+  EXPECT_CONTAINS(refused("train: {metric: top11}"), "unknown metric 'top11'");
+  EXPECT_CONTAINS(refused("train: {schedule: {warmup_epochs: 1, warmup_steps: 5}}"), "the warm-up is given twice");
   EXPECT_CONTAINS(refused("train: {dynamic_intervals: [1, 2]}"), "list of pairs");
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "qat/quarters_net.h"
+#include "quench/train_loop.h"
 
 namespace quench {
 namespace {
@@ -23,6 +24,24 @@ TEST(JobKey, IsOfWhatDecidesTheResult) {
   EXPECT_NE(key(), first);
   options = quick();
   EXPECT_NE(job_key(model, {items()}, options), first);
+}
+
+class Tuned : public TrainLoop {};
+QUENCH_REGISTER_LOOP("tuned", Tuned, "of a test", {"alpha", 0.5, "a number"}, {"word", "a", "a word"})
+
+// Options of the loop decide the result, whether or not they are said.
+TEST(JobKey, KnowsOptionsOfTheLoop) {
+  const QuantizedModel model = calibrated();
+  TrainOptions options = quick();
+  options.loop = "tuned";
+  const auto key = [&](const Options& given) {
+    options.loop_options = given;
+    return job_key(model, {items()}, options);
+  };
+  const std::uint64_t first = key({});
+  EXPECT_EQ(key({{"alpha", 0.5}}), first);
+  EXPECT_NE(key({{"alpha", 0.25}}), first);
+  EXPECT_NE(key({{"word", "b"}}), first);
 }
 
 // The same structure and sizes with other numbers inside is another job; when something is logged is not.

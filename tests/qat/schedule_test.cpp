@@ -35,6 +35,15 @@ TEST(Schedule, WarmsUpLinearly) {
   EXPECT_DOUBLE_EQ(schedule_factor(schedule, 20, 10, 6), 1.0);
 }
 
+TEST(Schedule, WarmsUpInStepsAsInEpochs) {
+  const ScheduleOptions epochs = {.warmup_epochs = 0.5, .warmup_start = 0.25};
+  const ScheduleOptions steps = {.warmup_steps = 5, .warmup_start = 0.25};
+  for (std::int64_t step = 0; step < 40; ++step)
+    EXPECT_DOUBLE_EQ(schedule_factor(steps, step, 10, 4), schedule_factor(epochs, step, 10, 4)) << step;
+  EXPECT_DOUBLE_EQ(schedule_factor({.name = "constant", .warmup_steps = 4}, 2, 1000, 1), 0.75);
+  EXPECT_DOUBLE_EQ(schedule_factor({.name = "constant", .warmup_steps = 4}, 4, 1000, 1), 1.0);
+}
+
 TEST(Schedule, RefusesNonsense) {
   TrainOptions options;
   options.schedule.name = "square";
@@ -45,6 +54,11 @@ TEST(Schedule, RefusesNonsense) {
   options = {};
   options.optimizer.lr = 0;
   EXPECT_ERROR(check_train_options(options), "lr is 0; it must be above 0");
+  options = {};
+  options.schedule.warmup_steps = -1;
+  EXPECT_ERROR(check_train_options(options), "warmup_steps is -1");
+  options.schedule = {.warmup_epochs = 1, .warmup_steps = 1};
+  EXPECT_ERROR(check_train_options(options), "the warm-up is given twice");
 }
 
 }  // namespace

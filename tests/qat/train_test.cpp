@@ -279,6 +279,12 @@ TEST(Train, SaysWhatIsWrong) {
   options.optimizer.name = "rmsprop";
   EXPECT_ERROR(train(model, {items()}, options), "unknown optimizer 'rmsprop'");
   options = quick();
+  options.metric = "accuracy";
+  EXPECT_ERROR(train(model, {items()}, options), "unknown metric 'accuracy'");
+  options = quick();
+  options.loop_options = {{"alpha", 1.0}};
+  EXPECT_ERROR(train(model, {items()}, options), "unknown option 'alpha' of training loop 'learn'; there are none");
+  options = quick();
   options.optimizer.lr = 1e30;
   EXPECT_ERROR(train(model, {items()}, options), "try a lower learning rate");
   options = quick();
@@ -288,11 +294,13 @@ TEST(Train, SaysWhatIsWrong) {
 
 // A user's own loop sees what mmrazor's do, in the same order.
 std::string g_events;
+double g_option = 0.0;
 class Watching : public TrainLoop {
  public:
   void prepare_for_run_epoch(Training& training) override {
     g_events += "p" + std::to_string(training.epoch());
     training.set_flags({.quantize = true});
+    g_option = training.options().loop_options.number("alpha");
   }
   void run_epoch(Training& training) override {
     while (training.run_batch()) g_events += ".";
@@ -302,7 +310,7 @@ class Watching : public TrainLoop {
     TrainLoop::prepare_for_val(training);
   }
 };
-QUENCH_REGISTER_LOOP("watching", Watching, "of a test")
+QUENCH_REGISTER_LOOP("watching", Watching, "of a test", {"alpha", 0.5, "its own"})
 
 TEST(Train, LoopsRunInMmrazorsOrder) {
   QuantizedModel model = calibrated();
@@ -312,6 +320,18 @@ TEST(Train, LoopsRunInMmrazorsOrder) {
   options.batch = 128;
   train(model, {items()}, options);
   EXPECT_EQ(g_events, "p1..vp2..vv");
+}
+
+TEST(Train, ALoopReadsItsOwnOptions) {
+  QuantizedModel model = calibrated();
+  TrainOptions options = quick();
+  options.loop = "watching";
+  options.max_steps = 1;
+  train(model, {items()}, options);
+  EXPECT_EQ(g_option, 0.5);
+  options.loop_options = {{"alpha", 0.25}};
+  train(model, {items()}, options);
+  EXPECT_EQ(g_option, 0.25);
 }
 
 }  // namespace
