@@ -200,6 +200,38 @@ TEST(LoadQuantized, AZooModelFromAFile) {
                "while loading '" + file.path() + "' into 'resnet20_cifar'");
 }
 
+// A converted GoogLeNet with zeros for weights.
+QuantizedState googlenet_state() {
+  const auto net = make_zoo_model("googlenet", {.num_classes = 3, .quantizable = true});
+  QuantizedState state;
+  for (const auto& [name, tensor] : quench::state_of(*net)) {
+    if (tensor.dim() < 2) continue;
+    state.tensors[name] = at::zeros(tensor.sizes(), at::kChar);
+    state.grids[name] = {{{0.1F}, {0}}};
+    state.outputs[name.substr(0, name.rfind('.'))] = {{0.1F}, {0}};
+  }
+  for (const auto& item : net->named_modules())
+    if (item.value()->as<FloatFunctional>() || item.value()->as<QuantStub>()) state.outputs[item.key()] = {{0.1F}, {0}};
+  return state;
+}
+
+void add_classifier(QuantizedState& state, const std::string& name) {
+  state.tensors[name + ".weight"] = at::zeros({3, 8}, at::kChar);
+  state.grids[name + ".weight"] = {{{0.1F}, {0}}};
+  state.outputs[name] = {{0.1F}, {0}};
+}
+
+TEST(LoadQuantized, GoogLeNetIgnoresItsAuxiliaryClassifiers) {
+  QuantizedState state = googlenet_state();
+  add_classifier(state, "aux1.fc2");
+  const TempFile file(file_of(state));
+  const QuantizedModel model = make_quantized_model("googlenet", file.path(), "qnnpack", {.num_classes = 3});
+  EXPECT_EQ(qparams_of(*quantizer_of(model.graph, "fc.weight")), (QParams{{0.1F}, {0}}));
+  add_classifier(state, "aux3.fc2");
+  const TempFile other(file_of(state));
+  EXPECT_ERROR(make_quantized_model("googlenet", other.path(), "qnnpack", {.num_classes = 3}), "aux3.fc2");
+}
+
 TEST(LoadQuantized, WithoutAFileTheModelIsCalibratedOnNoise) {
   const QuantizedModel model = make_quantized_model("small_cnn", "", "fbgemm", {.num_classes = 4, .seed = 9});
   EXPECT_NO_THROW(verify(model, ModelStage::kCalibrated));
