@@ -49,6 +49,45 @@ TEST(ModuleOfNode, OfConcatenations) {
   EXPECT_EQ(modules_of(model, "Concat"), registered(model, "FloatFunctional"));
 }
 
+// Of products and sums those of two tensors: add_scalar has no scale in torch.
+TEST(ModuleOfNode, OfMatmulAndNotOfScalars) {
+  struct Product : torch::nn::Module {
+    at::Tensor forward(const at::Tensor& x) {
+      const at::Tensor y = conv(x);
+      return product->matmul(product->add_scalar(y, 1), product->mul_scalar(x, 2));
+    }
+    torch::nn::Conv2d conv = register_module("conv", torch::nn::Conv2d(torch::nn::Conv2dOptions(2, 2, 1)));
+    std::shared_ptr<FloatFunctional> product = register_module("product", std::make_shared<FloatFunctional>());
+  };
+  const EagerModel model(std::make_shared<Product>(), {at::rand({1, 2, 4, 4})});
+  EXPECT_EQ(modules_of(model, "MatMul"), Names{"product"});
+  EXPECT_EQ(modules_of(model, "Add"), Names{""});
+  EXPECT_EQ(modules_of(model, "Mul"), Names{""});
+}
+
+// A node too many, or a module: the names of others could be one off.
+TEST(ModuleOfNode, IsCertainWhereNothingIsLeftOver) {
+  struct Sums : torch::nn::Module {
+    at::Tensor forward(const at::Tensor& x) {
+      const at::Tensor y = inner->add(conv(x), x);
+      return at::add(y, conv2(y));
+    }
+    torch::nn::Conv2d conv = register_module("conv", torch::nn::Conv2d(torch::nn::Conv2dOptions(2, 2, 1)));
+    torch::nn::Conv2d conv2 = register_module("conv2", torch::nn::Conv2d(torch::nn::Conv2dOptions(2, 2, 1)));
+    std::shared_ptr<FloatFunctional> inner = register_module("inner", std::make_shared<FloatFunctional>());
+  };
+  const auto certain = [](const EagerModel& model, const std::string& module) {
+    const Graph graph = model.trace();
+    ModuleOfNode modules(model.modules(), graph);
+    for (const auto& node : graph.nodes()) modules.of(*node);
+    return modules.is_certain(module);
+  };
+  EXPECT_FALSE(certain(EagerModel(std::make_shared<Sums>(), {at::rand({1, 2, 4, 4})}), "inner"));
+  const auto net = make_zoo_model("mobilenet_v3_small", {.num_classes = 5, .quantizable = true});
+  const EagerModel model(net, {at::rand({1, 3, 64, 64})});
+  for (const std::string& name : registered(model, "FloatFunctional", "skip_mul")) EXPECT_TRUE(certain(model, name));
+}
+
 // Two in one place: in the order of registration. A ReLU is its layer's.
 TEST(ModuleOfNode, OfTwoInOneModule) {
   struct Twice : torch::nn::Module {
