@@ -127,6 +127,19 @@ TEST(EagerQConfig, WhatCannotBeToldIsAnError) {
   }
 }
 
+// torch's platforms have no integers for it; what reads it is quantized all the same.
+TEST(EagerQConfig, AProductOfActivationsIsAFloatIsland) {
+  struct Product : Residual {
+    at::Tensor forward(const at::Tensor& x) {
+      const at::Tensor y = first(quant->forward(x));
+      return dequant->forward(fc(at::flatten(skip_add->matmul(second(y), y), 1)));
+    }
+  };
+  const QuantPlan plan = prepare(model_of(std::make_shared<Product>())).plan();
+  EXPECT_EQ(plan.count(Role::kWeight), 3);
+  EXPECT_EQ(inputs_of_islands(plan), 1);
+}
+
 TEST(EagerQConfig, NoopLeavesWeightsFloat) {
   QConfig qconfig = get_default_qconfig("fbgemm");
   qconfig.weight.observer = "noop";
