@@ -1,5 +1,6 @@
 // quench inspect: the graph as a table, as JSON, or in its stable text form.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 
 #include "cli/command.h"
@@ -142,13 +143,19 @@ void print_why(const Arguments& options, bool json) {
 }
 
 // "block", or names of layers or units: "conv1,layer1.0".
-UnitOptions unit_options(const std::string& text) {
+UnitOptions unit_options(const std::string& text, const Graph& graph) {
   if (text == "block" || text == "layer") return {text, {}};
   std::vector<std::string> names = split(text, ',');
   for (std::string& name : names) {
     name.erase(0, name.find_first_not_of(' '));
     name.erase(name.find_last_not_of(' ') + 1);
   }
+  const auto is_unit = [&](const char* pattern) {
+    const std::vector<Unit> units = find_units(graph, {pattern, {}});
+    return std::any_of(units.begin(), units.end(), [&](const Unit& unit) { return unit.name == names[0]; });
+  };
+  const bool is_pattern = names.size() == 1 && !graph.find_node(names[0]) && !is_unit("block") && !is_unit("layer");
+  if (is_pattern) return {text, {}};  // a misspelled one
   return {"block", names};
 }
 
@@ -158,7 +165,7 @@ void inspect(const Arguments& options, bool json) {
   QUENCH_CHECK(options.text || !options.data, "--data is for --text: it prints large tensors in full");
   const LoadedModel model = load_model_to_look_at(options.model, options.raw, options.import);
   if (!options.units.empty()) {
-    const std::vector<Unit> units = find_units(model.graph, unit_options(options.units));
+    const std::vector<Unit> units = find_units(model.graph, unit_options(options.units, model.graph));
     if (json) return print_json(json_of(units));
     std::cout << units_text(units);
     return;

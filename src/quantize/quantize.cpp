@@ -113,7 +113,7 @@ class Quantizing {
                  "broken items cannot be skipped in training: the order of batches would depend on them; remove them "
                  "from the data");
     QUENCH_CHECK(data_.train || !stages_.reaches("train"), "no data to train on");
-    if (data_.train) check_trainable(*data_.train, *config_.train);
+    if (data_.train && stages_.reaches("train")) check_trainable(*data_.train, *config_.train);
     if (data_.train && !original_.outputs().empty()) check_labels(original_, *original_.outputs()[0], *data_.train);
   }
 

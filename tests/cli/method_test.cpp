@@ -130,7 +130,9 @@ TEST(Method, UnitsAreShown) {
   ASSERT_EQ(named.json().size(), 3U);
   EXPECT_EQ(named.json().at(0).at("layers").back(), "block1.conv2");
   EXPECT_EQ(quench_run({"inspect", demo_model(), "--units", "block1.conv2", "--json"}).json().size(), 2U);
-  expect_refused(quench_run({"inspect", demo_model(), "--units", "block1.conv2, block3"}), "unknown layer 'block3'");
+  expect_refused(quench_run({"inspect", demo_model(), "--units", "block1.conv2, block3"}),
+                 "unknown layer or unit 'block3'");
+  EXPECT_EQ(quench_run({"inspect", demo_model(), "--units", "block1", "--json"}).json().size(), 2U);
   expect_refused(quench_run({"inspect", demo_model(), "--units", "bloc"}), "did you mean 'block'");
 }
 
