@@ -54,7 +54,8 @@ struct ProcessOptions {
 class Processes {
  public:
   Processes();  // one process alone
-  // Waits for the others. Throws if they do not come in time, naming those that are missing.
+  // Waits for the others. Throws if they do not come in time, naming those that are missing. From then on the program
+  // ignores SIGPIPE, unless it handles it.
   explicit Processes(const ProcessPlace& place, const ProcessOptions& options = {});
   // An exception on its way through here tells the others that this process failed. The one that hosts the meeting
   // point waits for the others to end.

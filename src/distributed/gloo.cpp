@@ -5,6 +5,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 
 #include "distributed/backends.h"
@@ -21,9 +22,17 @@ bool is_this_machine(const std::string& address) {
   return address == "localhost" || address == "::1" || address.rfind("127.", 0) == 0;
 }
 
+// Gloo writes by writev(): at a connection whose other end has died that would end this process without a word.
+void ignore_broken_pipes() {
+  struct sigaction now{};
+  ::sigaction(SIGPIPE, nullptr, &now);
+  if (now.sa_handler == SIG_DFL) std::signal(SIGPIPE, SIG_IGN);
+}
+
 }  // namespace
 
 std::shared_ptr<c10d::Backend> gloo_backend(c10d::Store& store, const ProcessPlace& place) {
+  ignore_broken_pipes();
   const auto shared = c10::intrusive_ptr<c10d::Store>::reclaim_copy(&store);
   const auto options = ProcessGroupGloo::Options::create(kPatience);
   const char* interface = std::getenv("GLOO_SOCKET_IFNAME");  // as PyTorch reads it
