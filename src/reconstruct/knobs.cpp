@@ -29,8 +29,7 @@ RoundingSettings::RoundingSettings(const Options& options)
       relative(options.word("loss") == "relative"),
       fisher(options.word("loss") == "fisher"),
       early_stop(options.flag("early_stop")),
-      capture(options.flag("capture")),
-      begins_by_gptq(options.word("begin") == "gptq") {
+      capture(options.flag("capture")) {
   std::tie(beta_from, beta_to) = two_numbers(options, "b_range");
 }
 

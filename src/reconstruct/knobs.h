@@ -15,7 +15,7 @@ struct RoundingSettings {
   static RoundingSettings joint(const Options& options);  // of all units together
   std::int64_t iterations;
   double warm_up, weight, rate, scale_rate, weight_scale_rate, bias_rate, prob, prediction, beta_from = 0, beta_to = 0;
-  bool straight_through, relative, fisher, early_stop, capture, begins_by_gptq;
+  bool straight_through, relative, fisher, early_stop, capture;
 
   double rate_at(std::int64_t step) const;  // of the roundings
   std::int64_t begin() const;               // of the regulariser

@@ -6,14 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <set>
 
 #include "kernels/affine/learned.h"
 #include "kernels/replay.h"
 #include "quench/error.h"
 #include "reconstruct/adam.h"
-#include "reconstruct/gptq.h"
 #include "reconstruct/joint_loss.h"
 #include "reconstruct/knobs.h"
 #include "reconstruct/method_options.h"
@@ -81,10 +79,6 @@ class Loop {
 
   void run(UnitRecord& record) {
     if (roundings_.empty()) return;
-    for (const std::string& layer : plain_begin_)
-      record.add_note(concat("'", layer,
-                             "' begins at the nearest codes: GPTQ is for convolutions over one or two axes and "
-                             "products with a matrix"));
     const double before = joint_ ? joint_->over_all() : 0;
     learn(record);
     if (joint_ && !is_better_than(before)) {
@@ -125,7 +119,6 @@ class Loop {
       const bool learn_scale = settings_.weight_scale_rate > 0 && scale_may_learn(*node, {node});
       roundings_.emplace_back(*node, joins() ? work_.calibrated(*node) : *node, work_.device(),
                               RoundingKind{settings_.straight_through, learn_scale});
-      if (settings_.begins_by_gptq && !joins()) lean_to_gptq(roundings_.back());
       if (learn_scale) gains.push_back(roundings_.back().gain());
       count += roundings_.back().alpha().numel();
     }
@@ -136,17 +129,6 @@ class Loop {
     });
     rounding_ = std::make_unique<Adam>(alphas);
     stretching_ = std::make_unique<Adam>(gains);
-  }
-
-  // Layers behind read what the layer gives with it.
-  void lean_to_gptq(Rounding& one) {
-    const std::optional<at::Tensor> rounded = gptq_rounding(work_, one.quantizer());
-    if (!rounded) {
-      plain_begin_.push_back(one.quantizer().output().uses().front().node->name());
-      return;
-    }
-    one.lean_to(*rounded);
-    work_.replace(one.quantizer().output(), one.hard());
   }
 
   // What belongs to each weight, of what is laid out like all alphas.
@@ -253,8 +235,7 @@ class Loop {
   at::Tensor alphas_;
   Tensors biases_;
   std::unique_ptr<Adam> rounding_, scaling_, stretching_, shifting_;
-  std::vector<std::string> plain_begin_;  // layers that GPTQ cannot begin
-  std::set<std::string> mixed_;           // inputs that are drawn from both networks, element by element
+  std::set<std::string> mixed_;  // inputs that are drawn from both networks, element by element
   bool captured_ = false;
   std::int64_t now_ = 0;
   double least_ = std::numeric_limits<double>::infinity();  // the loss with hard rounding
@@ -266,7 +247,6 @@ class Loop {
 void check_rounding_options(const Options& options) {
   check_word(options, "round_mode", {"learned_hard_sigmoid", "straight_through"});
   check_word(options, "joint_round_mode", {"same", "learned_hard_sigmoid", "straight_through"});
-  check_word(options, "begin", {"nearest", "gptq"});
   check_word(options, "loss", {"mse", "relative", "fisher"});
   check_range(options, "prob", 0, 1);
   check_range(options, "warm_up", 0, 1);
@@ -292,8 +272,6 @@ std::vector<OptionInfo> rounding_options(double prob, double iterations) {
       {"max_count", iterations, "iterations per unit"},
       {"lr", 1e-3, "learning rate of the roundings"},
       {"scale_lr", 4e-5, "learning rate of the activations' scales; 0: they stay"},
-      {"begin", "nearest",
-       "which way roundings lean at first: nearest; gptq: as GPTQ rounds, which takes seconds (docs/numerics.md 15.2)"},
       {"weight_scale_lr", 0.0,
        "learning rate of the weights' scales, relative to them; 0: they stay; 3e-4 is a good one"},
       {"bias_lr", 0.0, "learning rate of the biases; 0: they stay"},

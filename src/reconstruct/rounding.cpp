@@ -68,27 +68,14 @@ Rounding::Rounding(const Node& quantizer, const Node& before, const std::string&
 // Nearly where hard rounding gives this: a rounding that is decided has no gradient.
 void Rounding::begin_at(const at::Tensor& weight) {
   const c10::AutoGradMode no_grad(false);
-  if (straight_through_) return go_to(weight);
-  alpha().detach().copy_(side_of(weight).mul_(kOpenAlpha));
-}
-
-void Rounding::lean_to(const at::Tensor& weight) {
-  const c10::AutoGradMode no_grad(false);
-  if (straight_through_) return go_to(weight);
-  const at::Tensor distance = alpha().detach().abs();
-  alpha().detach().copy_(side_of(weight).mul_(distance));
-}
-
-void Rounding::go_to(const at::Tensor& weight) {
-  const at::Tensor on_first_grid = gain().defined() ? weight / per_element(gain().detach()) : weight;
-  alpha().detach().copy_((on_first_grid - *weight_) / per_element(tensors_.scale()));
-}
-
-// 1 where rounding up is closer to this, else -1. Alpha is lost.
-at::Tensor Rounding::side_of(const at::Tensor& weight) {
   at::Tensor alpha = tensors_.all[2].detach();
+  if (straight_through_) {
+    const at::Tensor on_first_grid = gain().defined() ? weight / per_element(gain().detach()) : weight;
+    alpha.copy_((on_first_grid - *weight_) / per_element(tensors_.scale()));
+    return;
+  }
   const at::Tensor down = (alpha.fill_(-kOpenAlpha), hard()), up = (alpha.fill_(kOpenAlpha), hard());
-  return at::where((weight - up).abs() < (weight - down).abs(), 1.0, -1.0).to(at::kFloat);
+  alpha.mul_(at::where((weight - up).abs() < (weight - down).abs(), 1.0, -1.0));
 }
 
 const at::Tensor& Rounding::gain() const { return *gain_; }

@@ -29,19 +29,15 @@ class Rounding {
 
   const Node& quantizer() const { return *quantizer_; }
   const at::Tensor& alpha() const { return tensors_.own(0); }  // requires a gradient
-  const at::Tensor& gain() const;  // what the scale is multiplied by; requires a gradient. Undefined if it stays
-  at::Tensor scale() const;        // what it became, in the shape of the quantizer's
-  at::Tensor soft() const;         // recorded for autograd
-  at::Tensor hard() const;         // rounded as alpha says, on the grid
-  // Begins on the side of this weight of the grid, as close to the middle as before; straight through: at it.
-  void lean_to(const at::Tensor& weight);
+  const at::Tensor& gain() const;         // what the scale is multiplied by; requires a gradient. Undefined if it stays
+  at::Tensor scale() const;               // what it became, in the shape of the quantizer's
+  at::Tensor soft() const;                // recorded for autograd
+  at::Tensor hard() const;                // rounded as alpha says, on the grid
   void move_alpha(const at::Tensor& to);  // where it lies from now on: as many elements in a row
   double moved() const;                   // share whose code is not the nearest one
 
  private:
   void begin_at(const at::Tensor& weight);
-  void go_to(const at::Tensor& weight);
-  at::Tensor side_of(const at::Tensor& weight);
   at::Tensor soft_codes() const;  // on the grid before it was stretched
   at::Tensor hard_codes() const;
   at::Tensor rounded(const FakeQuant& how) const;
