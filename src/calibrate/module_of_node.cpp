@@ -99,12 +99,13 @@ std::string ModuleOfNode::beside(const Node& layer, const std::string& type) {
 
 bool ModuleOfNode::is_certain(const std::string& module) const {
   const std::string type = type_of(module), around = parent_of(module);
-  const bool is_spare = std::any_of(modules_.begin(), modules_.end(), [&](const ModuleInfo& other) {
-    return other.type == type && parent_of(other.name) == around && !taken_.contains(other.name);
+  // Of several in one place nobody knows which one was called first.
+  const bool is_alone = std::none_of(modules_.begin(), modules_.end(), [&](const ModuleInfo& other) {
+    return other.type == type && parent_of(other.name) == around && other.name != module;
   });
-  return !is_spare && std::none_of(unplaced_.begin(), unplaced_.end(), [&](const Unplaced& node) {
-    return node.type == type && node.beside.starts_with(around);
-  });
+  return is_alone && taken_.contains(module) &&
+         std::none_of(unplaced_.begin(), unplaced_.end(),
+                      [&](const Unplaced& node) { return node.type == type && node.beside.starts_with(around); });
 }
 
 }  // namespace quench

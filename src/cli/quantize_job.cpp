@@ -51,7 +51,7 @@ double gigabytes(const std::string& text) {
 void set_method(const QuantizeArguments& arguments, JobConfig& config) {
   MethodConfig& method = config.method;
   QUENCH_CHECK(arguments.method.empty() || method.name == arguments.method,
-               "--method and --set method.name=NAME cannot be given together");
+               "--method names one method, and --set method another or none: omit one of them");
   QUENCH_CHECK(!method.name.empty() || arguments.max_memory.empty(),
                "--max-memory bounds the caches of reconstruction: give --method NAME, too");
   QUENCH_CHECK(!method.name.empty() || arguments.trains || !arguments.resume,

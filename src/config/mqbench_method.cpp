@@ -62,11 +62,13 @@ void read_reconstruction(MapReader& map, bool wanted, JobConfig& job) {
 
 Tree with_reconstruction(Tree own, const Tree& layout, JobConfig& job) {
   Tree* said = own.is_map() ? own.find("method") : nullptr;
+  if (said && said->is_null()) job.method = {};  // none after all
   if (job.method.name.empty() || !said || !said->is_map()) return own;
   Tree both = *layout.find("quantize")->find("reconstruction");
   const Tree* name = said->find("name");
   if (!name || name->is_null()) {
     apply_override(both, "name=" + job.method.name);
+    said->erase("name");
   } else if (name->text != job.method.name) {
     const PtqMethod& other =
         at_place(*name, [&]() -> const PtqMethod& { return PtqMethodRegistry::instance().get(name->text); });

@@ -111,6 +111,8 @@ void set_train_loop(TrainOptions& options, const Tree& place, const std::string&
 
 void read_train(MapReader map, JobConfig& job) {
   TrainOptions options = job.train.value_or(TrainOptions());
+  // Options of the loop that was named before are not another one's.
+  if (const auto loop = map.text("loop"); loop && train_loop_name(*loop) != options.loop) options.loop_options = {};
   Reader reader(map);
   visit_train_options(options, reader);
   reader.leave();

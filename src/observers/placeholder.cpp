@@ -10,8 +10,7 @@ class Placeholder : public ScalelessObserver {
   Placeholder(const QScheme& scheme, const Options&) : ScalelessObserver(scheme) {}
   std::string remedy() const override {
     return "as a setting it says of a tensor to keep it in float, and a plan has no entry for such a tensor; for "
-           "integers "
-           "use 'min_max', 'histogram' or another observer that looks at data";
+           "integers use 'min_max', 'histogram' or another observer that looks at data";
   }
 };
 

@@ -61,6 +61,9 @@ class Trainer : public Training {
         together_(options.processes, graph_, options.sync_bn),
         step_({graph_, optimizer_, average_, together_}, data_.train, options_, teacher) {
     together_.check_batch(data.train, batch_);
+    QUENCH_CHECK(options.schedule.warmup_steps <= per_epoch_ * options.epochs, "the warm-up takes ",
+                 options.schedule.warmup_steps, " steps; all ", options.epochs, " epochs have ",
+                 per_epoch_ * options.epochs);
     QUENCH_CHECK(loop_->finds_scales() || model.stage >= ModelStage::kCalibrated,
                  "the model is not calibrated, and the loop '", options_.loop, "' finds no scales: calibrate it first");
   }

@@ -215,6 +215,7 @@ class Loop {
   // On the first items, with the same random choices every time.
   double loss_of_unit() {
     const c10::AutoGradMode no_grad(false);
+    if (captured_) at::Tensor(knobs_.counter()).zero_();  // it is added to the step, and set again before the next one
     const std::int64_t count = std::min(work_.items(), kLookAt), batch = std::min(work_.batch(), count);
     double sum = 0;
     for (std::int64_t first = 0; first + batch <= count; first += batch) {
@@ -300,8 +301,7 @@ std::vector<OptionInfo> rounding_options(double prob, double iterations) {
       {"capture", 1.0, "0: on a GPU, steps are run one by one instead of captured once and replayed"},
       {"early_stop", 0.0,
        "1: end a unit when its loss with hard rounding has not fallen by 1 % for 1,000 iterations, and likewise the "
-       "joint "
-       "stage; not where round_mode or joint_round_mode is straight_through"}};
+       "joint stage; not where round_mode or joint_round_mode is straight_through"}};
 }
 
 void learn_rounding(UnitWork& work, UnitRecord& record, bool learn_scales) {

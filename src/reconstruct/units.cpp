@@ -238,20 +238,17 @@ std::vector<Stretch> with_targets(const Flow& flow, const Cutter& cutter, const 
 
 std::vector<Stretch> by_ends(const Flow& flow, const Cutter& cutter, const std::vector<std::string>& ends) {
   std::vector<int> layers;
-  std::vector<std::string> known;
+  std::vector<std::string> names;
   for (int place = 0; place < flow.size(); ++place) {
     if (!flow.has_layer(place)) continue;
     layers.push_back(place);
-    known.push_back(flow.node(place).name());
+    names.push_back(flow.node(place).name());
   }
-  for (const std::string& end : ends)
-    if (std::find(known.begin(), known.end(), end) == known.end())
-      fail_unknown_name("layer or unit in 'units'", end, known);
   std::vector<Stretch> found = {{0, 0}};
   for (std::size_t i = 0; i + 1 < layers.size(); ++i) {
-    if (std::find(ends.begin(), ends.end(), known[i]) == ends.end()) continue;
+    if (std::find(ends.begin(), ends.end(), names[i]) == ends.end()) continue;
     const int cut = cutter.last_exit(found.back().begin, layers[i], layers[i + 1]);
-    QUENCH_CHECK(cut > 0, "no unit can end with '", known[i], "': it would give several values to what follows");
+    QUENCH_CHECK(cut > 0, "no unit can end with '", names[i], "': it would give several values to what follows");
     found.back().end = cut;
     found.push_back({cut, cut});
   }
@@ -263,15 +260,16 @@ std::vector<Stretch> by_ends(const Flow& flow, const Cutter& cutter, const std::
 std::vector<std::string> ending_layers(const Graph& graph, const std::vector<std::string>& names) {
   std::map<std::string, std::string> last;  // "" for a unit without layers: it ends where the next one begins
   for (const char* pattern : {"block", "layer"})
-    for (const Unit& unit : find_units(graph, {pattern, {}}))
+    for (const Unit& unit : find_units(graph, {pattern, {}})) {
       last[unit.name] = unit.layers.empty() ? "" : unit.layers.back();
-  std::vector<std::string> layers;
+      for (const std::string& layer : unit.layers) last.emplace(layer, layer);
+    }
+  std::vector<std::string> layers, known;
+  for (const auto& [name, layer] : last) known.push_back(name);
   for (const std::string& name : names) {
     const auto unit = last.find(name);
-    if (unit == last.end())
-      layers.push_back(name);
-    else if (!unit->second.empty())
-      layers.push_back(unit->second);
+    if (unit == last.end()) fail_unknown_name("layer or unit in 'units'", name, known);
+    if (!unit->second.empty()) layers.push_back(unit->second);
   }
   return layers;
 }

@@ -66,7 +66,7 @@ TEST(ModuleOfNode, OfMatmulAndNotOfScalars) {
 }
 
 // A node too many, or a module: the names of others could be one off.
-TEST(ModuleOfNode, IsCertainWhereNothingIsLeftOver) {
+TEST(ModuleOfNode, IsCertainOfTheOnlyOneInItsPlaceWhereNothingIsLeftOver) {
   struct Sums : torch::nn::Module {
     at::Tensor forward(const at::Tensor& x) {
       const at::Tensor y = inner->add(conv(x), x);

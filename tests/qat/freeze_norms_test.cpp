@@ -30,8 +30,15 @@ TEST(FreezeNorms, TheFirstStepOfAnEpochIsThatEpoch) {
   train(by_step, {items()}, frozen_from(kStepsPerEpoch + 1));
   train(never, {items()}, quick());
   EXPECT_TRUE(same_constants(by_epoch.graph, by_step.graph));
-  EXPECT_FALSE(by_step.graph.constants().size() == never.graph.constants().size() &&
-               same_constants(by_step.graph, never.graph));
+  ASSERT_EQ(by_step.graph.constants().size(), never.graph.constants().size());
+  EXPECT_FALSE(same_constants(by_step.graph, never.graph));
+}
+
+TEST(FreezeNorms, AWarmUpInStepsFitsIntoTheTraining) {
+  QuantizedModel model = calibrated();
+  TrainOptions options = quick();
+  options.schedule.warmup_steps = 1000;
+  EXPECT_ERROR(train(model, {items()}, options), "the warm-up takes 1000 steps; all 3 epochs have");
 }
 
 std::vector<at::Tensor> statistics_of(const QuantizedModel& model) {
