@@ -9,6 +9,7 @@
 #include <map>
 
 #include "calibrate/slice_size.h"
+#include "data/fed_items.h"
 #include "data/feed.h"
 #include "measure/error_sums.h"
 #include "measure/profile_layers.h"
@@ -175,7 +176,7 @@ void walk_data(const Graph& plain, const Dataset& data, const ProfileOptions& op
   how.skip_broken = options.skip_broken;
   Feed feed(plain, data, how);
   while (const std::optional<Fed> batch = feed.next()) {
-    profiler.add(batch->inputs, batch->rows, batch->items);
+    naming_items({&*batch, 1}, [&] { profiler.add(batch->inputs, batch->rows, batch->items); });
     record.items += batch->items;
     if (options.progress) options.progress(record.items, data.size());
   }

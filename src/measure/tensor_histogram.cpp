@@ -6,6 +6,7 @@
 #include <map>
 
 #include "calibrate/slice_size.h"
+#include "data/fed_items.h"
 #include "data/feed.h"
 #include "measure/value_counts.h"
 #include "quench/error.h"
@@ -70,7 +71,7 @@ class ActivationCounts {
     while (const std::optional<Fed> batch = feed.next()) {
       items = batch->items;
       rows = batch->rows;
-      executor.run(batch->inputs, output_names(graph_));
+      naming_items({&*batch, 1}, [&] { executor.run(batch->inputs, output_names(graph_)); });
       done += items;
       if (options_.progress) options_.progress(number * feed.size() + done, 2 * feed.size());
     }

@@ -3,8 +3,10 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/entries.h"
+#include "quench/error.h"
 
 namespace quench {
 namespace {
@@ -57,6 +59,7 @@ void ValueCounts::see_range(const at::Tensor& given) {
   if (given.numel() == 0) return;
   const at::Tensor x = given.to(at::kCPU, at::kFloat);
   const double low = x.min().item<double>(), high = x.max().item<double>();
+  QUENCH_CHECK(std::isfinite(low) && std::isfinite(high), "'", result_.value, "' holds a NaN or an infinity");
   result_.min = seen() ? std::min(result_.min, low) : low;
   result_.max = seen() ? std::max(result_.max, high) : high;
   result_.elements += x.numel();

@@ -198,6 +198,20 @@ TEST(Profile, RefusesWhatWasNeverCalibrated) {
   EXPECT_ERROR(profile(graph, Noise()), "while profiling", "the model is prepared, not calibrated");
 }
 
+// It was a table of nothing but NaN.
+TEST(Profile, DataThatIsNotANumberIsNamed) {
+  class Broken : public Noise {
+   public:
+    Sample get(std::int64_t index) const override {
+      Sample sample = Noise::get(index);
+      sample.name = std::to_string(index);
+      if (index == 3) sample.inputs = RtValue(at::full({2, 6, 6}, std::nan("")));
+      return sample;
+    }
+  };
+  EXPECT_ERROR(profile(calibrated(two_convolutions()), Broken()), "item '3' has NaN in its input 'x'");
+}
+
 TEST(WithoutQuantizers, GivesTheFloatNetworkBitForBit) {
   const Graph plain = without_quantizers(calibrated(two_convolutions()).graph);
   EXPECT_TRUE(at::equal(output_of(plain, "second"), output_of(two_convolutions(), "second")));

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "quench/calibrate.h"
@@ -109,6 +111,26 @@ TEST(TensorHistogram, CountsActivationsOfTheFirstItems) {
 TEST(TensorHistogram, CountsNoCopiesThatFillABatch) {
   const std::vector<TensorHistogram> all = activation_histograms(calibrated(2), Counting());
   EXPECT_EQ(of(all, "x").elements, 24);
+}
+
+// Calibration refuses such data; here bins without a number were counted, and bincount complained.
+TEST(TensorHistogram, DataThatIsNotFiniteIsNamed) {
+  class Broken : public Counting {
+   public:
+    explicit Broken(double bad) : bad_(bad) {}
+    Sample get(std::int64_t index) const override {
+      Sample sample = Counting::get(index);
+      sample.name = std::to_string(index);
+      if (index == 1) sample.inputs = RtValue(at::full({2, 4}, bad_));
+      return sample;
+    }
+
+   private:
+    double bad_;
+  };
+  EXPECT_ERROR(activation_histograms(calibrated(), Broken(std::nan(""))), "item '1' has NaN in its input 'x'");
+  EXPECT_ERROR(activation_histograms(calibrated(), Broken(std::numeric_limits<double>::infinity())),
+               "'x' holds a NaN or an infinity", "item '1' has an infinity in its input 'x'");
 }
 
 // Signals [1, 2, T] of 40 steps, then of 5.
