@@ -57,6 +57,10 @@ TEST(ExportNnie, Refuses) {
   EXPECT_NE(refusal_of(upsampled("half_pixel")).find("below opset 11 Resize"), std::string::npos);
   Graph linear = planned(ranged_net("int8 symmetric tensor", "int8 symmetric tensor"), "nnie");
   EXPECT_NE(refusal_of(linear).find("NNIE has logarithmic codes"), std::string::npos);
+  // As the other side files: one without a layer was written.
+  Graph weights = plain_net();
+  quantize(weights, "w", "log8", {{0.5F}, {0}});
+  EXPECT_NE(refusal_of(planned(weights, "nnie")).find("'net_gfpq_param_dict.json' would be empty"), std::string::npos);
 }
 
 }  // namespace

@@ -16,6 +16,15 @@ DeployFile new_text(const DeployJob& job, const std::string& suffix, const std::
   return file;
 }
 
+// Maps in maps, and nothing in any of them.
+bool is_hollow(const Json& content) {
+  return content.is_object() && std::all_of(content.begin(), content.end(), is_hollow);
+}
+
+void check_not_empty(const DeployFile& file, bool is_empty) {
+  QUENCH_CHECK(!is_empty, "no activation is quantized: '", file.name, "' would be empty");
+}
+
 }  // namespace
 
 DeployFile model_file(const DeployJob& job, const std::string& suffix, const Graph& model, std::int64_t first) {
@@ -29,6 +38,7 @@ DeployFile model_file(const DeployJob& job, const std::string& suffix, const Gra
 
 DeployFile json_file(const DeployJob& job, const std::string& suffix, const Json& content, const std::string& what) {
   DeployFile file = new_text(job, suffix, what);
+  check_not_empty(file, is_hollow(content));
   try {
     file.text = content.dump(4) + "\n";
   } catch (const nlohmann::json::exception&) {
@@ -40,7 +50,7 @@ DeployFile json_file(const DeployJob& job, const std::string& suffix, const Json
 DeployFile text_file(const DeployJob& job, const std::string& suffix, const std::vector<TextLine>& lines,
                      const std::string& separator, const std::string& what) {
   DeployFile file = new_text(job, suffix, what);
-  QUENCH_CHECK(!lines.empty(), "no activation is quantized: '", file.name, "' would be empty");
+  check_not_empty(file, lines.empty());
   for (const auto& [name, rest] : lines) {
     const bool holds_space = std::any_of(name.begin(), name.end(), [](unsigned char c) { return c <= ' '; });
     QUENCH_CHECK(!name.empty() && !holds_space && name.find(separator) == std::string::npos, "the tensor '", name,

@@ -10,7 +10,7 @@ namespace quench {
 
 using Json = nlohmann::ordered_json;
 
-// Names are escaped; a number reads back as the double that it was.
+// Throws where no map in it holds anything. Names are escaped; a number reads back as the double that it was.
 DeployFile json_file(const DeployJob& job, const std::string& suffix, const Json& content, const std::string& what);
 
 void check_tensors(const Graph& model, const Json& by_tensor);  // its keys
