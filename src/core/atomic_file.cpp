@@ -42,9 +42,11 @@ std::string reason(int error, const std::string& path) {
   }
 }
 
+constexpr const char* kPartial = ".partial-";
+
 std::string fresh_partial_name(const std::string& path) {
   static std::atomic<int> counter{0};
-  return concat(path, ".partial-", ::getpid(), "-", counter++);
+  return concat(path, kPartial, ::getpid(), "-", counter++);
 }
 
 }  // namespace
@@ -123,6 +125,19 @@ void write_file_atomically(const std::string& path, std::string_view bytes) {
   AtomicFile file(path);
   file.write(bytes);
   file.commit();
+}
+
+void remove_left_partials(const std::string& path) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(path).parent_path();
+  const std::string beginning = fs::path(path).filename().string() + kPartial;
+  std::error_code ignored;  // a folder that is not there holds none, and one that cannot be written keeps them
+  for (fs::directory_iterator at(folder.empty() ? "." : folder, ignored), end; at != end; at.increment(ignored)) {
+    const std::string name = at->path().filename().string();
+    const bool is_partial =
+        name.starts_with(beginning) && name.find_first_not_of("0123456789-", beginning.size()) == std::string::npos;
+    if (is_partial) fs::remove(at->path(), ignored);
+  }
 }
 
 void check_writable(const std::string& path) {

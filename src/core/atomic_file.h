@@ -37,6 +37,9 @@ class AtomicFile {
 // The whole of a small file at once.
 void write_file_atomically(const std::string& path, std::string_view bytes);
 
+// Removes what killed processes left beside it, PATH.partial-PID-N: for one who alone writes this file.
+void remove_left_partials(const std::string& path);
+
 // Throws now what an AtomicFile would only throw after long work, and leaves nothing behind.
 void check_writable(const std::string& path);
 

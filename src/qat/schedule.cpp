@@ -56,8 +56,10 @@ double schedule_factor(const ScheduleOptions& schedule, std::int64_t now, std::i
   return shape * (schedule.warmup_start + (1 - schedule.warmup_start) * std::min(part, 1.0));
 }
 
+void check_schedule_name(const std::string& name) { shape_of(name); }
+
 void check_schedule(const ScheduleOptions& schedule, int epochs) {
-  shape_of(schedule.name);
+  check_schedule_name(schedule.name);
   QUENCH_CHECK(schedule.warmup_epochs >= 0 && schedule.warmup_epochs <= epochs, "the warm-up takes ",
                schedule.warmup_epochs, " epochs; it must lie between 0 and all ", epochs, " of them");
   QUENCH_CHECK(schedule.warmup_steps >= 0, "warmup_steps is ", schedule.warmup_steps, "; it must be at least 0");

@@ -5,7 +5,9 @@
 
 namespace quench {
 
-// Throws for an unknown name, and for values that make no sense.
+void check_schedule_name(const std::string& name);  // throws for one that is unknown
+
+// The same, and throws for values that make no sense.
 void check_schedule(const ScheduleOptions& schedule, int epochs);
 
 }  // namespace quench

@@ -70,6 +70,7 @@ class Trainer : public Training {
 
   TrainRecord run(std::uint64_t key) {
     state_.key = key;
+    if (!options_.folder.empty() && is_first()) remove_half_written(options_.folder);
     if (options_.resume) resume();
     if (batch_ != options_.batch)
       record_.notes.push_back(concat("batch ", options_.batch, ": the model fixes its batch at ", batch_));

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "core/atomic_file.h"
 #include "quench/distributed.h"
 #include "quench/error.h"
 
@@ -13,6 +14,7 @@ namespace quench {
 namespace {
 
 using Json = nlohmann::json;
+constexpr const char *kCheckpoint = "checkpoint.safetensors", *kBest = "best.safetensors";
 constexpr const char* kRecord = "record";  // of a part without a name
 
 std::string path_of(const std::string& folder, const char* file) {
@@ -112,11 +114,11 @@ void write_checkpoint(const std::string& folder, const TrainState& state) {
   for (const auto& [part, tensors] : state.tensors)
     for (auto& [name, tensor] : on_host(tensors)) all.emplace(part + "/" + name, tensor);
   all.emplace(kRecord, text_tensor(json_of(state).dump()));
-  write_safetensors(path_of(folder, "checkpoint.safetensors"), all);
+  write_safetensors(path_of(folder, kCheckpoint), all);
 }
 
 std::optional<TrainState> read_checkpoint(const std::string& folder, std::uint64_t key, const Processes& processes) {
-  const std::string path = path_of(folder, "checkpoint.safetensors");
+  const std::string path = path_of(folder, kCheckpoint);
   const std::optional<std::string> bytes = file_of_first(path, processes);
   if (!bytes) return std::nullopt;
   TensorMap all = with_context([&] { return concat("remove '", path, "' to train from the start"); },
@@ -138,13 +140,17 @@ std::optional<TrainState> read_checkpoint(const std::string& folder, std::uint64
   return state;
 }
 
+void remove_half_written(const std::string& folder) {
+  for (const char* file : {kCheckpoint, kBest}) remove_left_partials(path_of(folder, file));
+}
+
 void write_best(const std::string& folder, const TensorMap& tensors) {
   std::filesystem::create_directories(folder);
-  write_safetensors(path_of(folder, "best.safetensors"), on_host(tensors));
+  write_safetensors(path_of(folder, kBest), on_host(tensors));
 }
 
 TensorMap read_best(const std::string& folder, const Processes& processes) {
-  const std::string path = path_of(folder, "best.safetensors");
+  const std::string path = path_of(folder, kBest);
   const std::optional<std::string> bytes = file_of_first(path, processes);
   QUENCH_CHECK(bytes, "'", path, "' is gone: it held the best epoch");
   return with_context([&] { return concat("in '", path, "'"); }, [&] { return tensors_of_bytes(*bytes); });

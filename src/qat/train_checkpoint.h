@@ -32,6 +32,9 @@ void write_checkpoint(const std::string& folder, const TrainState& state);
 // Nothing if there is none. Throws for one of another job. The first process reads it for all.
 std::optional<TrainState> read_checkpoint(const std::string& folder, std::uint64_t key, const Processes& processes);
 
+// What killed trainings left there half written.
+void remove_half_written(const std::string& folder);
+
 // The best epoch's tensors.
 void write_best(const std::string& folder, const TensorMap& tensors);
 TensorMap read_best(const std::string& folder, const Processes& processes);

@@ -52,6 +52,15 @@ TEST_F(AtomicFileTest, AppearsOnlyAtCommit) {
   EXPECT_EQ(files(), 1);
 }
 
+TEST_F(AtomicFileTest, WhatKilledProcessesLeftIsRemoved) {
+  for (const char* name : {"a", "a.partial-22489-25", "a.partial-1-0", "a.partial-notes", "b.partial-1-0"})
+    write_file_atomically(path(name), "x");
+  remove_left_partials(path("a"));
+  EXPECT_EQ(files(), 3);
+  for (const char* name : {"a", "a.partial-notes", "b.partial-1-0"}) EXPECT_TRUE(fs::exists(path(name))) << name;
+  remove_left_partials(path("none/a"));
+}
+
 TEST_F(AtomicFileTest, LeavesAnExistingFileAloneWithoutCommit) {
   write_file_atomically(path("a"), "old");
   {

@@ -5,6 +5,9 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "core/atomic_file.h"
 #include "data/files.h"
 #include "qat/quarters_net.h"
 #include "quench/convert.h"
@@ -172,6 +175,23 @@ TEST(Train, ResumesToTheSameBits) {
     EXPECT_EQ(record.best_epoch, unbroken.best_epoch) << loop;
     for (std::size_t i = 0; i < record.epochs.size(); ++i)
       EXPECT_EQ(record.epochs[i].quantized, unbroken.epochs[i].quantized) << loop << " epoch " << i + 1;
+  }
+}
+
+TEST(Train, WhatKilledOnesLeftHalfWrittenIsRemoved) {
+  const TempFolder folder;
+  TrainOptions options = quick();
+  options.folder = folder.path("run");
+  options.epochs = 1;
+  for (const bool resume : {false, true}) {
+    std::filesystem::create_directories(options.folder);
+    for (const char* file : {"checkpoint.safetensors.partial-22489-25", "best.safetensors.partial-7-0"})
+      write_file_atomically((std::filesystem::path(options.folder) / file).string(), "half");
+    options.resume = resume;
+    QuantizedModel model = calibrated();
+    train(model, {items()}, options);
+    for (const auto& entry : std::filesystem::directory_iterator(options.folder))
+      EXPECT_EQ(entry.path().string().find(".partial-"), std::string::npos) << entry.path();
   }
 }
 
