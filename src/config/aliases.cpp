@@ -71,7 +71,12 @@ std::string fake_quant_name(const std::string& given) {
                                          {{"", "fixed"}, {"fusedmovingavgobs", "fixed"}, {"learnable", "lsq"}});
 }
 
-std::string train_loop_name(const std::string& given) { return registered_name<TrainLoopEntry>(given, "basedloop"); }
+std::string train_loop_name(const std::string& given) {
+  const std::string name = without_scope(given);
+  QUENCH_CHECK(name != "QATValLoop", "'", given, "' is no training loop; 'val_float: true' does what it does");
+  QUENCH_CHECK(name != "PTQLoop", "'", given, "' is no training loop; 'quench quantize' does what it does");
+  return registered_name<TrainLoopEntry>(given, "basedloop");
+}
 
 bool is_train_loop(const std::string& given) { return !found_name<TrainLoopEntry>(given, "basedloop").empty(); }
 

@@ -173,7 +173,7 @@ void read_mmrazor(const Tree& tree, JobConfig& job) {
   read_surroundings(top, job);
   if (const Tree* own = top.find("quench")) read_own(*own, "quench", job);
   note_optimizer(scopeless, job);
-  top.finish();
+  finish_layout(top);
   if (qconfig && job.quant.platform.empty())
     fail_at(*qconfig,
             "'global_qconfig' needs a 'model' with a 'quantizer' that names its backend, or "

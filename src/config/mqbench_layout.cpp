@@ -98,7 +98,7 @@ void read_mqbench(const Tree& tree, JobConfig& job) {
   // Only now: the academic platform may not be what 'quench.platform' says.
   if (const Tree* quantize = map.find("quantize"); quantize && job.quant.platform.empty())
     set_platform(job, *quantize, "academic");
-  map.finish();
+  finish_layout(map);
 }
 
 }  // namespace quench

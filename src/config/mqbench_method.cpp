@@ -42,7 +42,7 @@ Tree kept_by(const PtqMethod& method, const std::string& name, const Tree& recon
   for (const std::string& option : dropped) kept.erase(option);
   if (!dropped.empty())
     note(job, concat("'quantize.reconstruction' is for ", job.method.name, ", and the method is ", name, ": ",
-                     joined_in_quotes(dropped), dropped.size() == 1 ? " has" : " have", " no effect"));
+                     joined_in_quotes(dropped), dropped.size() == 1 ? " there has" : " there have", " no effect"));
   return kept;
 }
 

@@ -41,5 +41,7 @@ void keep(JobConfig& job, JobStage stage, MapReader& map, const std::vector<std:
 void note(JobConfig& job, const std::string& text);
 // Keys that mean nothing here: accepted, and named in a note with the reason.
 void skip(JobConfig& job, MapReader& map, const std::vector<std::string>& keys, const std::string& reason);
+// map.finish() for the whole of another tool's layout: a key of our own schema has its place under 'quench'.
+void finish_layout(MapReader& map);
 
 }  // namespace quench

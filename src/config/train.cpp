@@ -6,6 +6,9 @@
 #include "config/aliases.h"
 #include "config/parts.h"
 #include "config/yaml_writer.h"
+#include "qat/optimizer.h"
+#include "qat/schedule.h"
+#include "quench/metric.h"
 #include "quench/train_loop.h"
 
 namespace quench {
@@ -99,6 +102,26 @@ class Writer {
   YamlWriter& out_;
 };
 
+// The deepest entry that there is on the way. Of a map that overrides made, its own place is the first one's.
+const Tree& entry_of(const Tree& map, std::initializer_list<const char*> path) {
+  const Tree* at = &map;
+  for (const char* key : path)
+    if (const Tree* next = at->find(key))
+      at = next;
+    else
+      break;
+  return *at;
+}
+
+// Names that nothing has, each at its own place.
+void check_names(const TrainOptions& options, const Tree& tree) {
+  at_place(entry_of(tree, {"optimizer", "name"}), [&] { check_optimizer_name(options.optimizer.name); });
+  at_place(entry_of(tree, {"schedule", "name"}), [&] { check_schedule_name(options.schedule.name); });
+  at_place(entry_of(tree, {"metric"}), [&] {
+    if (!options.metric.empty()) make_metric(parse_metric(options.metric));
+  });
+}
+
 }  // namespace
 
 void set_train_loop(TrainOptions& options, const Tree& place, const std::string& name, const Options& given) {
@@ -112,11 +135,15 @@ void set_train_loop(TrainOptions& options, const Tree& place, const std::string&
 void read_train(MapReader map, JobConfig& job) {
   TrainOptions options = job.train.value_or(TrainOptions());
   // Options of the loop that was named before are not another one's.
-  if (const auto loop = map.text("loop"); loop && train_loop_name(*loop) != options.loop) options.loop_options = {};
+  if (const auto loop = map.text("loop")) {
+    const std::string name = at_place(*map.find("loop"), [&] { return train_loop_name(*loop); });
+    if (name != options.loop) options.loop_options = {};
+  }
   Reader reader(map);
   visit_train_options(options, reader);
   reader.leave();
-  set_train_loop(options, map.tree(), options.loop, options.loop_options);
+  set_train_loop(options, entry_of(map.tree(), {"loop_options"}), options.loop, options.loop_options);
+  check_names(options, map.tree());
   at_place(map.tree(), [&] {
     check_train_options(options);
     return 0;

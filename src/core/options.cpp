@@ -10,6 +10,14 @@ namespace {
 
 const char* kind_of(const OptionValue& value) { return std::holds_alternative<double>(value) ? "a number" : "a word"; }
 
+// What is wanted of a user: a pair of numbers, whose fallback is such as "20,2", is a word only inside.
+std::string wanted(const OptionValue& fallback) {
+  const std::string* word = std::get_if<std::string>(&fallback);
+  const bool is_pair = word && std::count(word->begin(), word->end(), ',') == 1 &&
+                       word->find_first_not_of("0123456789.,-") == std::string::npos;
+  return is_pair ? "two numbers, such as " + *word : kind_of(fallback);
+}
+
 }  // namespace
 
 Options Options::checked(const std::vector<OptionInfo>& known, const std::string& owner) const {
@@ -23,8 +31,8 @@ Options Options::checked(const std::vector<OptionInfo>& known, const std::string
   for (const auto& [name, value] : values_) {
     const auto at = result.values_.find(name);
     if (at == result.values_.end()) fail_unknown_name(kind.c_str(), name, names);
-    QUENCH_CHECK(at->second.index() == value.index(), "option '", name, "' of ", owner, " must be ",
-                 kind_of(at->second), ", not ", kind_of(value));
+    QUENCH_CHECK(at->second.index() == value.index(), "option '", name, "' of ", owner, " must be ", wanted(at->second),
+                 ", not ", kind_of(value));
     at->second = value;
   }
   return result;

@@ -10,8 +10,10 @@
 namespace quench {
 
 void check_word(const Options& options, const std::string& name, const std::vector<std::string>& choices) {
-  if (std::find(choices.begin(), choices.end(), options.word(name)) == choices.end())
-    fail_unknown_name(concat("value of the option '", name, "'").c_str(), options.word(name), choices);
+  if (std::find(choices.begin(), choices.end(), options.word(name)) != choices.end()) return;
+  std::vector<std::string> said = choices;
+  std::erase(said, "");
+  fail_unknown_name(concat("value of the option '", name, "'").c_str(), options.word(name), said);
 }
 
 void check_range(const Options& options, const std::string& name, double least, double most) {
@@ -36,7 +38,7 @@ std::pair<double, double> two_numbers(const Options& options, const std::string&
   double from = 0, to = 0;
   char comma = 0;
   QUENCH_CHECK(text >> from >> comma >> to && comma == ',' && (text >> std::ws).eof(), "the option '", name,
-               "' must be two numbers, [20, 2], not '", options.word(name), "'");
+               "' must be two numbers, such as 20,2, not '", options.word(name), "'");
   return {from, to};
 }
 

@@ -15,6 +15,12 @@ namespace {
 
 bool is_zoo(const std::string& text) { return text.starts_with("zoo:"); }
 
+DatasetSpec zoo_spec(const std::string& text) {
+  QUENCH_CHECK(text != "zoo:" && !text.starts_with("zoo:?"), "the model '", text,
+               "' has no name; write zoo:NAME, or zoo:NAME?weights=FILE ('quench list zoo')");
+  return parse_spec(text);
+}
+
 void check_options(const DatasetSpec& spec) {
   static const std::vector<std::string> known = {"weights", "num_classes", "in_channels", "size", "seed"};
   for (const auto& [key, value] : spec.options)
@@ -59,16 +65,16 @@ Graph open_zoo(const DatasetSpec& spec) {
 Graph open_model(const std::string& text, const ImportOptions& options) {
   if (!is_zoo(text)) return import_model(text, options);
   return with_context([&] { return concat("while opening the model '", text, "'"); },
-                      [&] { return open_zoo(parse_spec(text)); });
+                      [&] { return open_zoo(zoo_spec(text)); });
 }
 
 std::string name_of_model(const std::string& text) {
-  return is_zoo(text) ? parse_spec(text).path : std::filesystem::path(text).stem().string();
+  return is_zoo(text) ? zoo_spec(text).path : std::filesystem::path(text).stem().string();
 }
 
 std::string file_of_model(const std::string& text) {
   if (!is_zoo(text)) return text;
-  return text_option(parse_spec(text), "weights").value_or("");
+  return text_option(zoo_spec(text), "weights").value_or("");
 }
 
 }  // namespace quench

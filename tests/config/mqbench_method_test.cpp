@@ -45,15 +45,17 @@ TEST(MqbenchMethod, AnotherMethodTakesTheOptionsOverThatDoNotMakeItTheOldOne) {
   EXPECT_EQ(brecq.method.options.number("max_count"), 60);
   EXPECT_EQ(brecq.method.options.number("warm_up"), 0.3);
   EXPECT_EQ(brecq.method.options.number("prob"), 1);
-  EXPECT_EQ(note_of(brecq), "'quantize.reconstruction' is for qdrop, and the method is brecq: 'prob' has no effect");
+  EXPECT_EQ(note_of(brecq),
+            "'quantize.reconstruction' is for qdrop, and the method is brecq: 'prob' there has no effect");
   const JobConfig adaround = job_of(kQdrop, {"method.name=adaround"});
   EXPECT_EQ(adaround.method.options.word("pattern"), "layer");
-  EXPECT_EQ(note_of(adaround),
-            "'quantize.reconstruction' is for qdrop, and the method is adaround: 'pattern', 'prob' have no effect");
+  EXPECT_EQ(
+      note_of(adaround),
+      "'quantize.reconstruction' is for qdrop, and the method is adaround: 'pattern', 'prob' there have no effect");
   const JobConfig blockwise = job_of(kQdrop, {"method.name=blockwise"});
   EXPECT_EQ(blockwise.method.options.word("round_mode"), "straight_through");
   EXPECT_EQ(note_of(blockwise),
-            "'quantize.reconstruction' is for qdrop, and the method is blockwise: 'round_mode' has no effect");
+            "'quantize.reconstruction' is for qdrop, and the method is blockwise: 'round_mode' there has no effect");
   EXPECT_EQ(job_of(kQdrop, {"method={name: brecq, prob: 0.25}"}).method.options.number("prob"), 0.25);
   EXPECT_EQ(note_of(job_of(kQdrop, {"method.name=qdrop"})), "");
 }
@@ -67,7 +69,7 @@ TEST(MqbenchMethod, WhatAnotherMethodDoesNotKnowIsNamed) {
   EXPECT_EQ(job.method.options.number("warm_up"), 0.3);
   EXPECT_EQ(note_of(job),
             "'quantize.reconstruction' is for qdrop, and the method is test_few_options: 'pattern', 'prob', "
-            "'max_count', 'round_mode' have no effect");
+            "'max_count', 'round_mode' there have no effect");
 }
 
 TEST(MqbenchMethod, MayBeNamedWhereTheLayoutHasNone) {

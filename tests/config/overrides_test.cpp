@@ -49,5 +49,26 @@ TEST(Overrides, AreNamedInErrors) {
   EXPECT_CONTAINS(refused("layers: []", {"layers.x.float=true"}), "'x' is not an index into a list of 0");
 }
 
+// The place was that of the first override below 'train', whichever was wrong.
+TEST(Overrides, AreEachToBlameForTheirOwn) {
+  for (const std::string wrong : {"train.loop=learnn", "train.optimizer.name=adan", "train.schedule.name=cosin",
+                                  "train.metric=top11", "train.loop_options.alpha=1"}) {
+    const std::vector<std::string> given = {"train.max_steps=3", "train.optimizer.lr=0.1", "train.schedule.end=0.1",
+                                            wrong};
+    EXPECT_CONTAINS(refused("version: 1", given), "in '" + wrong + "'");
+    EXPECT_EQ(refused("version: 1", given).find("train.max_steps"), std::string::npos) << refused("version: 1", given);
+  }
+}
+
+TEST(Overrides, OfAnotherToolsLayoutAreShownTheirPlace) {
+  for (const std::string layout : {"extra_quantizer_dict: {}", "quantize: {quantize_type: naive_ptq}",
+                                   "quant: {backend: academic}", "default_scope: mmrazor"}) {
+    EXPECT_CONTAINS(refused(layout, {"calibration.batches=1"}),
+                    "unknown key 'calibration' of this layout; did you mean 'quench.calibration.batches'?");
+    EXPECT_CONTAINS(refused(layout, {"parity=true"}), "did you mean 'quench.parity'?");
+    EXPECT_CONTAINS(refused(layout, {"calibratoin.batches=1"}), "unknown key 'calibratoin'; ");
+  }
+}
+
 }  // namespace
 }  // namespace quench

@@ -124,10 +124,12 @@ TEST(OwnSchema, ReadsAMethodWithItsDefaults) {
 TEST(OwnSchema, AMethodsValuesAreChecked) {
   EXPECT_CONTAINS(refused("method: {name: brecq, pattern: blocks}"), "did you mean 'block'?");
   EXPECT_CONTAINS(refused("method: {name: brecq, round_mode: nearest}"), "'round_mode'");
-  EXPECT_CONTAINS(refused("method: {name: brecq, cache: gpu}"), "unknown value 'gpu' of the option 'cache'");
+  EXPECT_CONTAINS(refused("method: {name: brecq, cache: gpu}"),
+                  "unknown value 'gpu' of the option 'cache'; known: device, host, disk");
   for (const char* range : {"[20]", "[20, 2, 1]", "wide", "[20, low]"})
     EXPECT_CONTAINS(refused(concat("method: {name: brecq, b_range: ", range, "}")),
-                    "must be two numbers, [20, 2], not");
+                    "must be two numbers, such as 20,2, not");
+  EXPECT_CONTAINS(refused("method: {name: brecq, b_range: 20}"), "must be two numbers, such as 20,2, not a number");
   const MethodConfig method = job_of("method: {name: brecq, cache: disk, b_range: null, pattern: }").method;
   EXPECT_EQ(method.options.word("cache"), "disk");
   EXPECT_EQ(method.options.word("b_range"), "20,2");

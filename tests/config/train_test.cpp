@@ -51,6 +51,8 @@ TEST(ConfigTrain, NamesWhatIsWrong) {
   EXPECT_CONTAINS(refused("train: {schedule: {name: cosin}}"), "unknown schedule 'cosin'; did you mean 'cosine'?");
   EXPECT_CONTAINS(refused("train: {ema: 1.5}"), "ema is 1.5");
   EXPECT_CONTAINS(refused("train: {loop: lern}"), "unknown training loop 'lern'; did you mean 'learn'?");
+  EXPECT_CONTAINS(refused("train: {loop: mmrazor.QATValLoop}"), "is no training loop; 'val_float: true' does");
+  EXPECT_CONTAINS(refused("train: {loop: PTQLoop}"), "is no training loop; 'quench quantize' does");
   EXPECT_CONTAINS(refused("train: {loop_options: {alpha: 1}}"),
                   "unknown option 'alpha' of training loop 'learn'; there are none");
   EXPECT_CONTAINS(refused("train: {optimizer: {name: adan}}"), "unknown optimizer 'adan'; did you mean 'adam'?");

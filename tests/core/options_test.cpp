@@ -30,6 +30,8 @@ TEST(Options, RefusesAWordForANumber) {
                "a number, not a word");
   EXPECT_ERROR(Options({{"on", 1.0}}).checked(kKnown, "observer 'x'"), "option 'on' of observer 'x'",
                "a word, not a number");
+  EXPECT_ERROR(Options({{"range", 20.0}}).checked({{"range", "20,2", "from and to"}}, "method 'x'"),
+               "option 'range' of method 'x' must be two numbers, such as 20,2, not a number");
 }
 
 }  // namespace

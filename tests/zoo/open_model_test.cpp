@@ -69,6 +69,10 @@ TEST(OpenModel, SaysWhatIsWrong) {
   EXPECT_ERROR(open_model("zoo:resnet18?wieghts=x"), "did you mean 'weights'?");
   EXPECT_ERROR(open_model("zoo:resnet18?weights=none.pth"), "none.pth");
   EXPECT_ERROR(open_model("none.onnx"), "none.onnx");
+  for (const char* nameless : {"zoo:", "zoo:?weights=a.pth"}) {
+    EXPECT_ERROR(open_model(nameless), "has no name; write zoo:NAME, or zoo:NAME?weights=FILE");
+    EXPECT_ERROR(name_of_model(nameless), "has no name");
+  }
 }
 
 }  // namespace
