@@ -33,22 +33,36 @@ std::vector<std::string> float_outputs(const Graph& graph) {
   return names;
 }
 
+// Those that later units make, and the unit's own. What earlier ones made does not change.
+std::vector<std::string> outputs_behind(const Graph& graph, const std::vector<Unit>& units, std::size_t unit) {
+  std::set<std::string> behind;
+  for (std::size_t i = unit + 1; i < units.size(); ++i) behind.insert(units[i].nodes.begin(), units[i].nodes.end());
+  std::vector<std::string> names = float_outputs(graph);
+  std::erase_if(names, [&](const std::string& name) {
+    const Node* maker = graph.value(name).producer();
+    return name != units[unit].output() && !(maker && behind.contains(maker->name()));
+  });
+  return names;
+}
+
 }  // namespace
 
 RestOfNetwork::RestOfNetwork(const Streams& streams, std::size_t unit, Executor& executor)
     : streams_(streams),
       unit_(unit),
       executor_(executor),
-      outputs_(float_outputs(executor.graph())),
+      outputs_(outputs_behind(executor.graph(), streams.units(), unit)),
       rows_(read_behind(streams.units(), unit, false)),
       shared_(read_behind(streams.units(), unit, true)) {}
+
+std::size_t RestOfNetwork::outputs_of_all() const { return float_outputs(executor_.graph()).size(); }
 
 at::Tensor RestOfNetwork::target(std::int64_t first, std::int64_t count) const {
   return streams_.plain().store(streams_.units()[unit_].output()).get(first, count);
 }
 
 std::unique_ptr<RowStore> prediction_of(RestOfNetwork& rest, const Streams& streams, RowPool& pool) {
-  QUENCH_CHECK(rest.outputs().size() == 1, "the network has ", rest.outputs().size(),
+  QUENCH_CHECK(rest.outputs_of_all() == 1, "the network has ", rest.outputs_of_all(),
                " float outputs: a prediction is one");
   std::unique_ptr<RowStore> store;
   streams.for_chunks([&](std::int64_t first, std::int64_t rows) {

@@ -10,7 +10,8 @@ class RestOfNetwork {
   // All must outlive it. `executor` runs the float network and records for autograd.
   RestOfNetwork(const Streams& streams, std::size_t unit, Executor& executor);
 
-  // The network's float outputs if the unit's output is this for these items: their numbers, or the first and how many.
+  // The network's float outputs that may depend on the unit, if the unit's output is this for these items: their
+  // numbers, or the first and how many.
   template <typename... Which>
   NamedValues run(const at::Tensor& output, Which... which) {
     NamedValues feeds;
@@ -21,6 +22,7 @@ class RestOfNetwork {
     return executor_.run(feeds, outputs_);
   }
   const std::vector<std::string>& outputs() const { return outputs_; }
+  std::size_t outputs_of_all() const;                               // float ones of the whole network
   at::Tensor target(std::int64_t first, std::int64_t count) const;  // what the unit gives in the float network
 
  private:

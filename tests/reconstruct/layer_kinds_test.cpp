@@ -211,16 +211,20 @@ TEST(SeveralOutputs, EachLearns) {
   graph.add_output(conv(graph, "side.conv2", relu(graph, "side.relu", side), 8, 4));
   infer_shapes(graph);
   const auto data = random_images(32);
-  QuantizedModel model = calibrated(graph, *data);
-  const ReconstructionRecord record = reconstruct(model, *data, by("brecq", "block"));
-  Names layers;
-  for (const UnitRecord& unit : record.units) {
-    layers.insert(layers.end(), unit.layers.begin(), unit.layers.end());
-    const bool has_few_bits = unit.layers.size() > 1 || unit.name.ends_with("conv1");
-    if (has_few_bits) EXPECT_LT(unit.error_after, unit.error_before) << unit.name;
+  for (const char* loss : {"mse", "fisher"}) {
+    QuantizedModel model = calibrated(graph, *data);
+    ReconstructOptions options = by("brecq", "block");
+    options.options.set("loss", std::string(loss));
+    const ReconstructionRecord record = reconstruct(model, *data, options);
+    Names layers;
+    for (const UnitRecord& unit : record.units) {
+      layers.insert(layers.end(), unit.layers.begin(), unit.layers.end());
+      const bool has_few_bits = unit.layers.size() > 1 || unit.name.ends_with("conv1");
+      if (has_few_bits) EXPECT_LT(unit.error_after, unit.error_before) << loss << " " << unit.name;
+    }
+    EXPECT_EQ(layers.size(), 8U) << testing::PrintToString(layers) << testing::PrintToString(record.notes);
+    expect_on_grids(model.graph);
   }
-  EXPECT_EQ(layers.size(), 8U) << testing::PrintToString(layers) << testing::PrintToString(record.notes);
-  expect_on_grids(model.graph);
 }
 
 // As a user names them, across what would be several blocks.
