@@ -83,6 +83,10 @@ struct ReconstructOptions {
   std::function<void(const UnitRecord& unit, std::size_t index, std::size_t count)> unit_done = {};
 };
 
+// Throws what reconstruct() would throw about these options and this network (with or without quantizers), before
+// anything is done: names that are not in it, images to vary where there are none.
+void check_method(const Graph& graph, const std::string& method, const Options& options);
+
 // Learns on all items of the data. The model must be calibrated and ends `reconstructed`: its weights lie on their
 // grids, so that its quantizers leave them alone. An error leaves it as it was.
 ReconstructionRecord reconstruct(QuantizedModel& model, const Dataset& data, const ReconstructOptions& options = {});

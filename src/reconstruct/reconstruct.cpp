@@ -63,6 +63,14 @@ UnitRecord record_of(const Unit& unit) {
   return record;
 }
 
+void check_excluded(const std::vector<Unit>& units, const Options& options) {
+  std::vector<std::string> layers;
+  for (const Unit& unit : units) layers.insert(layers.end(), unit.layers.begin(), unit.layers.end());
+  for (const std::string& prefix : words_of(options, "exclude_node_prefix"))
+    if (std::none_of(layers.begin(), layers.end(), [&](const std::string& one) { return one.starts_with(prefix); }))
+      fail_unknown_name("layer prefix in 'exclude_node_prefix'", prefix, layers);
+}
+
 class Reconstruction {
  public:
   Reconstruction(const QuantizedModel& model, const Dataset& data, const ReconstructOptions& options)
@@ -78,7 +86,7 @@ class Reconstruction {
                                                                    : 0),
         wants_to_join_(method_.join && (!method_.joint_iterations || joint_iterations_ > 0)),
         pool_(pool_options(chosen_, options.device, options.checkpoint)) {
-    check_excluded();
+    check_excluded(units_, chosen_);
     model_.graph = model.graph.clone();  // scales learn in place
     set_state(plain_, std::nullopt, {});
     if (options.device != "cpu")
@@ -119,14 +127,6 @@ class Reconstruction {
   }
 
  private:
-  void check_excluded() const {
-    std::vector<std::string> layers;
-    for (const Unit& unit : units_) layers.insert(layers.end(), unit.layers.begin(), unit.layers.end());
-    for (const std::string& prefix : words_of(chosen_, "exclude_node_prefix"))
-      if (std::none_of(layers.begin(), layers.end(), [&](const std::string& one) { return one.starts_with(prefix); }))
-        fail_unknown_name("layer prefix in 'exclude_node_prefix'", prefix, layers);
-  }
-
   std::int64_t batch_for(const Graph& graph, const Dataset& data) const {
     const std::int64_t fixed = fixed_batch(graph, &data);
     return fixed > 0 ? fixed : static_cast<std::int64_t>(chosen_.number("batch"));
@@ -306,6 +306,13 @@ class Reconstruction {
 }  // namespace
 
 void UnitRecord::add_note(const std::string& text) { note += (note.empty() ? "" : "; ") + text; }
+
+void check_method(const Graph& graph, const std::string& name, const Options& given) {
+  const PtqMethod& method = PtqMethodRegistry::instance().get(name);
+  const Options options = checked_method_options(name, given);
+  check_excluded(find_units(graph, unit_options(options)), options);
+  if (method.joint_iterations) method.joint_iterations(options, graph);
+}
 
 ReconstructionRecord reconstruct(QuantizedModel& model, const Dataset& data, const ReconstructOptions& options) {
   verify(model, ModelStage::kCalibrated);
