@@ -180,12 +180,8 @@ class ProgressBars {
 };
 
 void follow_method(QuantizeOptions& options, const QuantizeJob& job, ProgressBars& bars, bool silent) {
-  if (std::filesystem::exists(job.checkpoint())) {
-    const FolderLock lock(job.checkpoint());  // not while another run works there
-    if (!job.resume && std::filesystem::remove_all(job.checkpoint()) > 1 && !silent)
-      std::cerr
-          << "starting afresh: finished units of an interrupted run were discarded (--resume goes on from them)\n";
-  }
+  if (!job.resume && std::filesystem::remove_all(job.checkpoint()) > 1 && !silent)
+    std::cerr << "starting afresh: finished units of an interrupted run were discarded (--resume goes on from them)\n";
   options.checkpoint = job.checkpoint();
   options.unit_done = [&bars, silent](const UnitRecord& unit, std::size_t index, std::size_t count) {
     set_interrupt_advice("\nthe same command with --resume goes on after the last finished unit");
@@ -290,8 +286,6 @@ std::vector<std::string> doubts_about(const JobConfig& config, const Graph& grap
 void run_job(const QuantizeJob& job, const Processes& processes, const CommonOptions& common) {
   if (!job.dump_after.empty() && processes.is_first())
     std::filesystem::remove(job.file(dump_name(job.dump_after)));  // of an earlier run
-  std::optional<FolderLock> lock;                                  // two jobs would mix their checkpoints and logs
-  if (job.config.train && !job.dry_run && processes.is_first()) lock.emplace(job.training());
   Graph graph;
   JobDatasets data;
   std::vector<FileHash> hashes;
@@ -357,6 +351,9 @@ void run_quantizing(const QuantizeArguments& arguments, const CommandLine& comma
   if (arguments.trains) options.advice = "--resume goes on from the last checkpoint, with any number of processes";
   const Processes processes(place, options);  // first of all: an error of one stops the others
   QuantizeJob job = job_of(arguments);
+  std::optional<FolderLock> lock;  // two jobs would mix their checkpoints, and one replace what the other writes
+  if (!job.dry_run && place.is_first()) lock.emplace(job.config.output);
+  check_earlier_results(job);
   processes.barrier();  // all have looked at the output folder before anyone writes
   job.place = place;
   job.device = job.config.calibration.device = device_for(job.device, place);

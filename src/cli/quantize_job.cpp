@@ -126,17 +126,9 @@ void take_plan(const std::string& file, QuantizeJob& job) {
   platform = of_plan;
 }
 
-// What an earlier job left is replaced only if someone says so; another model's results too.
-void check_earlier_results(const QuantizeJob& job) {
-  const bool has_units = job.config.method.name.empty() || fs::exists(job.checkpoint());
-  if (job.force || (job.resume && has_units)) return;
-  const std::string what = job.resume ? "there is nothing to resume: " : "";
-  for (const std::string& file : own_files(job.config.output))
-    QUENCH_CHECK(!file.ends_with(kCalibratedEnding) || file.find('/') != std::string::npos, what, "'", job.file(file),
-                 "' already exists; --force replaces it, and all files of that job with it");
-  const std::string checkpoint = job.training() + "/checkpoint.safetensors";
-  QUENCH_CHECK(!job.config.train || !fs::exists(checkpoint), "'", checkpoint,
-               "' belongs to an interrupted training run; --resume continues it, --force discards it");
+bool holds_units(const std::string& folder) {
+  std::error_code absent;
+  return fs::exists(folder, absent) && !fs::is_empty(folder, absent);
 }
 
 // A folder that does not exist yet is created only when there is something to put into it.
@@ -152,7 +144,6 @@ void check_output(const QuantizeJob& job) {
   std::vector<std::string> files = {job.name + kCalibratedEnding, "plan.yaml", "record.json", "report.txt"};
   if (job.report) files.insert(files.end(), {kReportFile, kHistogramsFile});
   for (const std::string& file : files) check_free(job.config.output, file, job.force);
-  check_earlier_results(job);
 }
 
 // A product must not replace the float model, which may have any name.
@@ -249,6 +240,22 @@ void add_run_options(CLI::App& command, QuantizeArguments& arguments) {
 }
 
 }  // namespace
+
+// What an earlier job left is replaced only if someone says so; another model's results too.
+void check_earlier_results(const QuantizeJob& job) {
+  if (job.dry_run || job.config.output.empty()) return;
+  const bool has_units = job.config.method.name.empty() || fs::exists(job.checkpoint());
+  if (job.force || (job.resume && has_units)) return;
+  const std::string what = job.resume ? "there is nothing to resume: " : "";
+  for (const std::string& file : own_files(job.config.output))
+    QUENCH_CHECK(!file.ends_with(kCalibratedEnding) || file.find('/') != std::string::npos, what, "'", job.file(file),
+                 "' already exists; --force replaces it, and all files of that job with it");
+  const std::string checkpoint = job.training() + "/checkpoint.safetensors";
+  QUENCH_CHECK(!job.config.train || !fs::exists(checkpoint), "'", checkpoint,
+               "' belongs to an interrupted training run; --resume continues it, --force discards it");
+  QUENCH_CHECK(!holds_units(job.checkpoint()), "'", job.checkpoint(),
+               "' holds finished units of an interrupted run; --resume continues it, --force discards them");
+}
 
 void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
   command.add_option("model", arguments.model,

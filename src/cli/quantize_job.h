@@ -63,6 +63,9 @@ struct QuantizeJob {
 
 // Throws if it cannot work: no platform, stages that are not built, an output that cannot be written ...
 QuantizeJob job_of(const QuantizeArguments& arguments);
+// Throws if there are results, or the beginning of some, in the output folder that nobody said to replace or to
+// continue.
+void check_earlier_results(const QuantizeJob& job);
 
 // All of `quench quantize` and `quench train`: quantizes or trains, deploys, writes and prints.
 void run_quantizing(const QuantizeArguments& arguments, const CommandLine& command_line);

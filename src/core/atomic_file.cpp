@@ -153,8 +153,10 @@ void remove_partial_files() noexcept {
   for (Slot& slot : slots) {
     if (slot.state == 2) ::unlink(slot.path.data());
   }
-  for (Slot& slot : slots) {
-    if (slot.state == 2) ::rmdir(slot.path.data());  // folders, empty by now
+  for (bool was_one_removed = true; was_one_removed;) {  // folders, empty by now; one may lie in another
+    was_one_removed = false;
+    for (Slot& slot : slots)
+      if (slot.state == 2 && ::rmdir(slot.path.data()) == 0) was_one_removed = true;
   }
 }
 

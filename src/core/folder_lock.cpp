@@ -7,13 +7,17 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "core/atomic_file.h"
 #include "quench/error.h"
 
 namespace quench {
 
-FolderLock::FolderLock(const std::string& folder) : folder_(folder) {
+FolderLock::FolderLock(const std::string& folder) {
+  namespace fs = std::filesystem;
+  for (fs::path one(folder); !one.empty() && !fs::exists(one); one = one.parent_path()) made_.push_back(one.string());
   std::error_code failed;
-  made_ = std::filesystem::create_directories(folder, failed);
+  fs::create_directories(folder, failed);
+  for (const std::string& made : made_) remove_on_interrupt(made);
   file_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (file_ < 0 || ::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   ::close(file_);
@@ -22,8 +26,11 @@ FolderLock::FolderLock(const std::string& folder) : folder_(folder) {
 
 FolderLock::~FolderLock() {
   if (file_ >= 0) ::close(file_);
-  std::error_code ignored;
-  if (made_ && std::filesystem::is_empty(folder_, ignored)) std::filesystem::remove(folder_, ignored);
+  for (const std::string& made : made_) {
+    std::error_code has_contents;
+    std::filesystem::remove(made, has_contents);
+    forget_on_interrupt(made);
+  }
 }
 
 }  // namespace quench

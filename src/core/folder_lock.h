@@ -2,21 +2,22 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace quench {
 
 class FolderLock {
  public:
-  // Creates the folder. Throws if another process has it; where the file system has no locks, there is none.
+  // Creates the folder, and those above it. Throws if another process has it; where the file system has no locks, there
+  // is none.
   explicit FolderLock(const std::string& folder);
-  ~FolderLock();  // a folder that it made and that is still empty is removed
+  ~FolderLock();  // folders that it made and that are still empty are removed, on an interrupt too
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
  private:
-  std::string folder_;
+  std::vector<std::string> made_;  // from the inside out
   int file_ = -1;
-  bool made_ = false;
 };
 
 }  // namespace quench

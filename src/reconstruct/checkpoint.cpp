@@ -28,21 +28,7 @@ std::string text_of(const at::Tensor& bytes) {
 }  // namespace
 
 Checkpoint::Checkpoint(std::string folder, std::uint64_t key) : folder_(std::move(folder)), key_(key) {
-  if (folder_.empty()) return;
-  std::filesystem::path one(folder_);
-  for (int above = 0; above < 2 && !one.empty() && !std::filesystem::exists(one); ++above, one = one.parent_path())
-    made_.push_back(one.string());
-  std::filesystem::create_directories(folder_);
-  lock_ = std::make_unique<FolderLock>(folder_);
-  for (const std::string& made : made_) remove_on_interrupt(made);
-}
-
-Checkpoint::~Checkpoint() {
-  std::error_code has_contents;
-  for (const std::string& made : made_) {
-    std::filesystem::remove(made, has_contents);
-    forget_on_interrupt(made);
-  }
+  if (!folder_.empty()) lock_ = std::make_unique<FolderLock>(folder_);
 }
 
 std::string Checkpoint::path(std::size_t unit) const {

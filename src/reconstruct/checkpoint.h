@@ -18,7 +18,6 @@ class Checkpoint {
   // `key`: a hash of all that decides the result. "" as a folder: nothing is kept. A folder that was made for this and
   // is still empty at the end, or when the program is interrupted, goes away again. Throws if another run works in it.
   Checkpoint(std::string folder, std::uint64_t key);
-  ~Checkpoint();
   Checkpoint(const Checkpoint&) = delete;
   Checkpoint& operator=(const Checkpoint&) = delete;
 
@@ -32,7 +31,6 @@ class Checkpoint {
   std::string folder_;
   std::uint64_t key_;
   std::unique_ptr<FolderLock> lock_;  // null if nothing is kept
-  std::vector<std::string> made_;     // folders that were not there before, from the inside out
 };
 
 }  // namespace quench

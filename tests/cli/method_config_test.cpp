@@ -76,7 +76,7 @@ TEST_F(MqbenchMethod, IsAddedToAConfigWithoutOne) {
 
 TEST_F(MqbenchMethod, IsNamedOnce) {
   for (const std::string set : {"method.name=qdrop", "quench.method.name=qdrop", "method={name: qdrop}"})
-    expect_refused(quantized(with_reconstruction(), {"--method", "brecq", "--set", set}), "cannot be given together");
+    expect_refused(quantized(with_reconstruction(), {"--method", "brecq", "--set", set}), "omit one of them");
   expect_refused(quantized(with_reconstruction(), {"--method", "brec"}), "did you mean 'brecq'");
 }
 

@@ -3,10 +3,12 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <fstream>
 #include <functional>
 #include <thread>
 
 #include "cli/method_job.h"
+#include "core/folder_lock.h"
 #include "core/philox.h"
 #include "quench/import.h"
 
@@ -132,6 +134,35 @@ TEST_F(Resumed, NotWhenItIsFinished) {
   const std::string before = read_text(made_->path("whole/record.json"));
   expect_refused(quench_run(together(made_->path("whole"), {"--resume"})), "there is nothing to resume");
   EXPECT_EQ(read_text(made_->path("whole/record.json")), before);
+}
+
+// They may be hours of work, whatever is to be written into the folder.
+TEST(Method, FinishedUnitsAreNotLostUnasked) {
+  const TemporaryFolder folder;
+  const std::string out = folder.path("out"), unit = out + "/.reconstruction/unit_0.safetensors";
+  fs::create_directories(out + "/.reconstruction");
+  std::ofstream(unit) << "precious";
+  const std::string why = "holds finished units of an interrupted run; --resume continues it, --force discards them";
+  const std::vector<std::string> plain = {"quantize", demo_model(),    "--platform", "onnxruntime", "--no-deploy",
+                                          "--calib",  demo_data(0, 4), "--profile",  "0",           "-o",
+                                          out};
+  expect_refused(quench_run(plain), why);
+  expect_refused(quench_run(job(out)), why);
+  EXPECT_EQ(read_text(unit), "precious");
+  std::vector<std::string> forced = plain;
+  forced.emplace_back("--force");
+  const Outcome outcome = quench_run(forced);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_FALSE(fs::exists(unit));
+}
+
+// A job of any kind has its folder for itself, from before it reads anything.
+TEST(Method, NobodyElseWritesIntoTheFolderOfAJob) {
+  const TemporaryFolder folder;
+  const FolderLock other(folder.path("out"));
+  expect_refused(quench_run({"quantize", demo_model(), "--platform", "onnxruntime", "--calib", demo_data(0, 4), "-o",
+                             folder.path("out")}),
+                 "another process is working in '" + folder.path("out") + "'");
 }
 
 // An interrupt says how to go on; where caches lie may change.

@@ -149,7 +149,11 @@ TEST(Method, BadInputIsRefused) {
   refused({"--bits", "4/4", "--method", "qdrop"}, "must look like w4a8");
   refused({"--bits", "w4a4", "--method", "qdrop", "--set", "method.prop=1"}, "did you mean 'prob'");
   refused({"--method", "qdrop"}, "bits");
-  refused({"--bits", "w4a4", "--method", "qdrop", "--set", "method.name=brecq"}, "cannot be given together");
+  refused({"--bits", "w4a4", "--method", "qdrop", "--set", "method.name=brecq"}, "omit one of them");
+  refused({"--bits", "w4a4", "--method", "qdrop", "--set", "method.units=nosuch", "--dry-run"},
+          "unknown layer or unit 'nosuch'");
+  refused({"--bits", "w4a4", "--method", "qdrop", "--set", "method.exclude_node_prefix=nosuch", "--dry-run"},
+          "unknown layer prefix 'nosuch' in 'exclude_node_prefix'");
   refused({"--max-memory", "1G"}, "give --method NAME");
   expect_refused(quench_run({"quantize", demo_model(), "--platform", "onnxruntime", "--calib", demo_data(0, 4), "-o",
                              folder.path("out"), "--resume"}),

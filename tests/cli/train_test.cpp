@@ -146,8 +146,8 @@ TEST(TrainCommand, ReplacesEarlierResultsOnlyWithForce) {
 
 TEST(TrainCommand, TwoJobsDoNotShareAFolder) {
   const TemporaryFolder folder;
-  const FolderLock other(folder.path("out/training"));
-  expect_refused(quench_run(job(folder.path("out"))), "another process is working in '" + folder.path("out/training"));
+  const FolderLock other(folder.path("out"));
+  expect_refused(quench_run(job(folder.path("out"))), "another process is working in '" + folder.path("out") + "'");
 }
 
 // The config of mmrazor's document, Customize Quantization Algorithms, on another network.

@@ -25,9 +25,9 @@ TEST(FolderLock, IsHadByOneAtATime) {
 TEST(FolderLock, LeavesNoEmptyFolderBehind) {
   const TemporaryFolder folder;
   {
-    const FolderLock lock(folder.path("empty"));
+    const FolderLock lock(folder.path("new/empty"));
   }
-  EXPECT_FALSE(std::filesystem::exists(folder.path("empty")));
+  EXPECT_FALSE(std::filesystem::exists(folder.path("new")));
   {
     const FolderLock lock(folder.path("used"));
     std::ofstream(folder.path("used/log")) << "1";
