@@ -92,6 +92,8 @@ struct PtqMethod {
   // Whether, with these options, a unit whose error is larger after learn() than before it stays as it was: for methods
   // that learn from this error alone. join() sees to that itself. Null: never.
   bool (*keeps_better)(const Options& options) = nullptr;
+  // Which of its options have no effect with these values of the others. Null: none.
+  std::vector<std::string> (*idle)(const Options& options) = nullptr;
 };
 using PtqMethodRegistry = Registry<PtqMethod>;
 
@@ -99,6 +101,8 @@ using PtqMethodRegistry = Registry<PtqMethod>;
 std::vector<OptionInfo> options_of(const PtqMethod& method);
 // `given` over the defaults; throws for an unknown method or option and for a value that makes no sense.
 Options checked_method_options(const std::string& method, const Options& given);
+// Which of these, as checked_method_options() gives them, somebody set although they have no effect.
+std::vector<std::string> idle_method_options(const std::string& method, const Options& options);
 
 }  // namespace quench
 

@@ -77,15 +77,16 @@ struct ReconstructOptions {
   std::string device = "cpu";
   int workers = 1;  // decoding threads
   bool skip_broken = false;
+  bool keep_better = true;      // a unit that would end worse than it began stays as it was, if the method wants that
   std::string checkpoint = {};  // a folder: finished units are kept there, and taken from there if they fit. "": none
   // done of total iterations over all units.
   std::function<void(const std::string& unit, std::int64_t done, std::int64_t total)> progress = {};
   std::function<void(const UnitRecord& unit, std::size_t index, std::size_t count)> unit_done = {};
 };
 
-// Throws what reconstruct() would throw about these options and this network (with or without quantizers), before
-// anything is done: names that are not in it, images to vary where there are none.
-void check_method(const Graph& graph, const std::string& method, const Options& options);
+// Those that reconstruct() would work on. Throws what it would throw about these options and this network (with or
+// without quantizers): names that are not in it, images to vary where there are none.
+std::vector<Unit> units_of_method(const Graph& graph, const std::string& method, const Options& options);
 
 // Learns on all items of the data. The model must be calibrated and ends `reconstructed`: its weights lie on their
 // grids, so that its quantizers leave them alone. An error leaves it as it was.

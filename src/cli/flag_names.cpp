@@ -6,7 +6,7 @@
 namespace quench {
 namespace {
 
-constexpr std::array<std::pair<const char*, const char*>, 21> kFlags = {{
+constexpr std::array<std::pair<const char*, const char*>, 25> kFlags = {{
     {"leave VerifyOptions::layers off", "omit --layers"},
     {"VerifyOptions::bound", "--bound"},
     {"VerifyOptions::output_bound", "--output-bound"},
@@ -27,7 +27,11 @@ constexpr std::array<std::pair<const char*, const char*>, 21> kFlags = {{
     {"load_plugin()", "--plugin FILE"},
     {"; force replaces it", "; --force replaces it"},
     {"only force replaces it", "only --force replaces it"},
+    {": remove it, or give another output", ": --force discards them; or give another output"},
+    {"the setting 'defaults.weight={bits: 8}'", "--bits w8a8"},
+    {"the setting method.name=", "--method "},
     {"the setting ", "--set "},
+    {"in 'method.name=", "in '--method "},
 }};
 
 }  // namespace

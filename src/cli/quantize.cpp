@@ -6,8 +6,8 @@
 #include <iostream>
 #include <map>
 
-#include "calibrate/slice_size.h"
 #include "cli/command.h"
+#include "cli/dry_run.h"
 #include "cli/flag_names.h"
 #include "cli/load_model.h"
 #include "cli/quantize_job.h"
@@ -17,7 +17,6 @@
 #include "core/interrupt.h"
 #include "core/output_folder.h"
 #include "core/progress.h"
-#include "data/batch_size.h"
 #include "data/doubts.h"
 #include "data/item_noun.h"
 #include "deploy/file_endings.h"
@@ -81,32 +80,6 @@ void after_stage(const QuantizeJob& job, const StageRecord& stage, const Graph& 
   if (stage.name != job.dump_after || job.dry_run) return;
   std::filesystem::create_directories(job.config.output);
   write_file_atomically(job.file(dump_name(stage.name)), to_text(graph, {.data = false}));
-}
-
-// As calibration does it: a slice for each thread, unless a reference is re-created with its batches.
-std::int64_t items_at_once(const QuantizeJob& job, const Graph& graph, const Dataset* data) {
-  if (job.config.quant.parity || !data) return choose_batch(graph, data, job.config.calibration.batch);
-  const std::int64_t slice = slice_of_thread(graph, *data), slices = (data->size() + slice - 1) / slice;
-  return slice * std::clamp<std::int64_t>(slices, 1, threads());
-}
-
-void print_need(const QuantizeRecord& record, const Graph& graph, std::int64_t batch, bool json) {
-  const ActivationNeed need = activation_need(graph, batch);
-  if (json) {
-    Json object = json_of(*record.plan);
-    object["float_bytes"] = record.size->float_bytes;
-    object["quantized_bytes"] = record.size->quantized_bytes;
-    object["batch"] = batch;
-    object["activation_bytes"] = need.peak_bytes;
-    object["resident_bytes"] = resident_bytes();
-    return print_json(object);
-  }
-  std::cout << plan_summary(*record.plan) << "weights     " << size_text(record.size->float_bytes) << " in float, "
-            << size_text(record.size->quantized_bytes) << " quantized\n"
-            << "memory      " << size_text(resident_bytes()) << " now, and about " << size_text(need.peak_bytes)
-            << " for what is alive at once at batch " << batch;
-  if (need.unknown > 0) std::cout << " (without " << need.unknown << " values of unknown shape)";
-  std::cout << "\nnothing was written (--dry-run)\n";
 }
 
 // A refusal by the target's exporter is no reason to lose the model: the report says that there are no files, and why.
@@ -181,7 +154,7 @@ class ProgressBars {
 
 void follow_method(QuantizeOptions& options, const QuantizeJob& job, ProgressBars& bars, bool silent) {
   if (!job.resume && std::filesystem::remove_all(job.checkpoint()) > 1 && !silent)
-    std::cerr << "starting afresh: finished units of an interrupted run were discarded (--resume goes on from them)\n";
+    std::cerr << "starting afresh: what an interrupted run had learned was discarded\n";
   options.checkpoint = job.checkpoint();
   options.unit_done = [&bars, silent](const UnitRecord& unit, std::size_t index, std::size_t count) {
     set_interrupt_advice("\nthe same command with --resume goes on after the last finished unit");
@@ -306,9 +279,7 @@ void run_job(const QuantizeJob& job, const Processes& processes, const CommonOpt
   record.files = std::move(hashes);
   for (std::vector<std::string>* texts : {&record.warnings, &record.notes})
     for (std::string& text : *texts) text = in_flags(std::move(text));
-  if (job.dry_run)
-    return print_need(record, result.model.graph, items_at_once(job, result.model.graph, data.calib.get()),
-                      common.json);
+  if (job.dry_run) return print_need(job, result, data.calib.get(), data.train.get(), common.json);
   record.warnings.insert(record.warnings.begin(), doubts.begin(), doubts.end());
   std::optional<Deployment> files;
   bool must_deploy = false;

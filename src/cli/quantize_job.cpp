@@ -128,7 +128,9 @@ void take_plan(const std::string& file, QuantizeJob& job) {
 
 bool holds_units(const std::string& folder) {
   std::error_code absent;
-  return fs::exists(folder, absent) && !fs::is_empty(folder, absent);
+  const fs::directory_iterator files(folder, absent);
+  return std::any_of(begin(files), end(files),
+                     [](const fs::directory_entry& file) { return file.path().extension() == ".safetensors"; });
 }
 
 // A folder that does not exist yet is created only when there is something to put into it.
@@ -244,8 +246,12 @@ void add_run_options(CLI::App& command, QuantizeArguments& arguments) {
 // What an earlier job left is replaced only if someone says so; another model's results too.
 void check_earlier_results(const QuantizeJob& job) {
   if (job.dry_run || job.config.output.empty()) return;
-  const bool has_units = job.config.method.name.empty() || fs::exists(job.checkpoint());
-  if (job.force || (job.resume && has_units)) return;
+  if (job.force) return;
+  const bool learns_units = !job.config.method.name.empty();
+  QUENCH_CHECK((job.resume && learns_units) || !holds_units(job.checkpoint()), "'", job.checkpoint(),
+               "' holds finished units of an interrupted run: the same command as before with --resume continues it, "
+               "--force discards them");
+  if (job.resume && (!learns_units || fs::exists(job.checkpoint()))) return;
   const std::string what = job.resume ? "there is nothing to resume: " : "";
   for (const std::string& file : own_files(job.config.output))
     QUENCH_CHECK(!file.ends_with(kCalibratedEnding) || file.find('/') != std::string::npos, what, "'", job.file(file),
@@ -253,8 +259,6 @@ void check_earlier_results(const QuantizeJob& job) {
   const std::string checkpoint = job.training() + "/checkpoint.safetensors";
   QUENCH_CHECK(!job.config.train || !fs::exists(checkpoint), "'", checkpoint,
                "' belongs to an interrupted training run; --resume continues it, --force discards it");
-  QUENCH_CHECK(!holds_units(job.checkpoint()), "'", job.checkpoint(),
-               "' holds finished units of an interrupted run; --resume continues it, --force discards them");
 }
 
 void add_quantize_options(CLI::App& command, QuantizeArguments& arguments) {
@@ -336,7 +340,7 @@ QuantizeJob job_of(const QuantizeArguments& arguments) {
   take_back_model(quant, given.model);
   if (quant.config.empty() && is_config(given.model)) std::swap(quant.config, given.model);
   // Before the user's own settings, which may be of this method's options.
-  if (!arguments.method.empty()) quant.set.insert(quant.set.begin(), concat("method={name: ", arguments.method, "}"));
+  if (!arguments.method.empty()) quant.set.insert(quant.set.begin(), concat("method.name=", arguments.method));
   job.config = job_of(quant);
   job.config.plugins = loaded_plugins();  // the record's config names those of --plugin too
   job.import = arguments.import;

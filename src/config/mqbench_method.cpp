@@ -46,14 +46,21 @@ Tree kept_by(const PtqMethod& method, const std::string& name, const Tree& recon
   return kept;
 }
 
+// MQBench hands the scales of activations to an optimizer if it is told a rate, and leaves them alone otherwise.
+Tree with_scale_rate(Tree reconstruction, const std::string& method) {
+  if (method != "adaround" && !reconstruction.find("scale_lr")) apply_override(reconstruction, "scale_lr=0");
+  return reconstruction;
+}
+
 }  // namespace
 
 void read_reconstruction(MapReader& map, bool wanted, JobConfig& job) {
   const Tree* tree = map.find("reconstruction");
   if (wanted && !tree) fail_at(map.tree(), "'quantize_type: advanced_ptq' needs '", map.path_of("reconstruction"), "'");
   if (!tree) return;
-  const Options given = options_of(*tree, map.path_of("reconstruction"));
-  const MethodConfig method = make_method(method_name(given), given, *tree);
+  const Tree full = with_scale_rate(*tree, method_name(options_of(*tree, map.path_of("reconstruction"))));
+  const Options given = options_of(full, map.path_of("reconstruction"));
+  const MethodConfig method = make_method(method_name(given), given, full);
   if (wanted)
     job.method = method;
   else
@@ -67,6 +74,7 @@ Tree with_reconstruction(Tree own, const Tree& layout, JobConfig& job) {
   Tree both = *layout.find("quantize")->find("reconstruction");
   const Tree* name = said->find("name");
   if (!name || name->is_null()) {
+    both = with_scale_rate(std::move(both), job.method.name);
     apply_override(both, "name=" + job.method.name);
     said->erase("name");
   } else if (name->text != job.method.name) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 
 #include "data/random_inputs.h"
@@ -27,8 +28,10 @@ std::int64_t peak_bytes() {
   return ::getrusage(RUSAGE_SELF, &usage) == 0 ? std::int64_t{usage.ru_maxrss} * 1024 : 0;
 }
 
+// The least of them that is not below this share of them.
 double quantile(const std::vector<double>& sorted, double share) {
-  return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
+  const double rank = std::ceil(share * static_cast<double>(sorted.size()));
+  return sorted[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
 }
 
 void time_runs(const std::function<void()>& run, const SpeedOptions& options, SpeedRecord& record) {
@@ -55,16 +58,31 @@ void time_runs(const std::function<void()>& run, const SpeedOptions& options, Sp
   record.p99 = quantile(seconds, 0.99);
 }
 
-// Timing single steps costs time itself: in an engine of their own.
+// Timing single steps costs time itself: in an engine of their own. Medians, since a step that another process
+// interrupts takes many times its time.
 void time_steps(const Graph& graph, const std::vector<RtValue>& inputs, SpeedRecord& record) {
-  constexpr int kRuns = 10;
+  constexpr int kRuns = 11;
   EngineOptions options;
   options.threads = record.threads;
   options.measure = true;
   Engine engine(graph, options);
-  for (int i = 0; i < kRuns; ++i) engine.run(inputs);
+  engine.run(inputs);  // compiles
   record.steps = engine.steps();
-  for (EngineStep& step : record.steps) step.seconds /= kRuns;
+  std::vector<double> before;
+  for (const EngineStep& step : record.steps) before.push_back(step.seconds);
+  std::vector<std::vector<double>> of_step(record.steps.size());
+  for (int i = 0; i < kRuns; ++i) {
+    engine.run(inputs);
+    const std::vector<EngineStep> so_far = engine.steps();
+    for (std::size_t step = 0; step < so_far.size(); ++step) {
+      of_step[step].push_back(so_far[step].seconds - before[step]);
+      before[step] = so_far[step].seconds;
+    }
+  }
+  for (std::size_t step = 0; step < of_step.size(); ++step) {
+    std::sort(of_step[step].begin(), of_step[step].end());
+    record.steps[step].seconds = quantile(of_step[step], 0.5);
+  }
 }
 
 // The first output is read after each run, so that the device has finished.

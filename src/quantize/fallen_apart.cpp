@@ -53,7 +53,7 @@ void advise_on_corrections(const JobConfig& config, const QuantizeRecord& record
   if (!config.equalize.value_or(false)) tips.emplace_back("balanced channels (the setting equalize=true)");
   if (config.bias_correction.value_or(BiasCorrection::kNone) == BiasCorrection::kNone)
     tips.emplace_back("corrected biases (the setting bias_correction=fast)");
-  if (has_entry(record.plan, has_few_bits)) tips.emplace_back("learned rounding (the setting 'method={name: qdrop}')");
+  if (has_entry(record.plan, has_few_bits)) tips.emplace_back("learned rounding (the setting method.name=blockwise)");
 }
 
 void advise_on_schemes(const QuantizeRecord& record, Tips& tips) {

@@ -179,7 +179,7 @@ class Quantizing {
     if (options_.plan) list_removed_entries(model_.graph, config_.quant, model_.plan);
     check_quantizes(model_.graph, model_.plan);
     for (std::string& text : float_kernel_notes(model_.plan)) note(std::move(text));
-    if (!config_.method.name.empty()) check_method(model_.graph, config_.method.name, config_.method.options);
+    if (!config_.method.name.empty()) units_of_method(model_.graph, config_.method.name, config_.method.options);
     record_.plan = model_.plan;
     record_.size = weight_size(model_.graph, model_.plan);
   }

@@ -50,6 +50,7 @@ ReconstructionRecord reconstruct_units(QuantizedModel& model, const Dataset& cal
   how.workers = calibration.workers;
   how.skip_broken = calibration.skip_broken;
   how.checkpoint = options.checkpoint;
+  how.keep_better = !config.quant.parity;  // the reference takes what was learned
   how.unit_done = options.unit_done;
   if (options.progress)
     how.progress = [&options](const std::string& unit, std::int64_t done, std::int64_t total) {

@@ -47,8 +47,8 @@ std::optional<TensorMap> Checkpoint::load(std::size_t unit, UnitRecord& record) 
     return tensor;
   };
   QUENCH_CHECK(static_cast<std::uint64_t>(take(kKey).item<std::int64_t>()) == key_, "'", folder_,
-               "' holds units of another job (model, plan, data, method, options or seed differ): remove it, or give "
-               "another output");
+               "' holds units of another job (model, plan, data, method, options, seed or device differ): remove it, "
+               "or give another output");
   const at::Tensor numbers = take(kRecord);
   QUENCH_CHECK(numbers.numel() == 5, "'", path(unit), "' is not a finished unit of a reconstruction");
   const double* number = numbers.data_ptr<double>();

@@ -86,15 +86,10 @@ class Loop {
       record.add_note("what was there before is better, and is kept");
       return;
     }
-    double elements = 0;
     for (const Rounding& one : roundings_) {
-      const auto count = static_cast<double>(one.alpha().numel());
-      record.moved += one.moved() * count;
-      elements += count;
       if (one.gain().defined()) work_.commit(*one.quantizer().input(1), one.scale());
       work_.commit(*one.quantizer().input(0), one.hard());
     }
-    record.moved /= elements;
     for (std::size_t i = 0; i < biases_.size(); ++i) work_.commit(*work_.biases()[i], biases_[i]);
   }
 
@@ -302,6 +297,20 @@ std::vector<OptionInfo> rounding_options(double prob, double iterations) {
       {"early_stop", 0.0,
        "1: end a unit when its loss with hard rounding has not fallen by 1 % for 1,000 iterations, and likewise the "
        "joint stage; not where round_mode or joint_round_mode is straight_through"}};
+}
+
+std::vector<std::string> idle_rounding_options(const Options& options) {
+  const bool joins = options.number("joint_count") > 0, straight = options.word("round_mode") == "straight_through";
+  const std::string& joint = options.word("joint_round_mode");
+  const bool joint_straight = joint == "straight_through" || (joint == "same" && straight);
+  std::vector<std::string> idle;
+  if (straight) idle.emplace_back("warm_up");
+  if (straight && (!joins || joint_straight)) idle.insert(idle.end(), {"weight", "b_range"});
+  if (joins && joint_straight) idle.emplace_back("joint_warm_up");
+  if (!joins)
+    idle.insert(idle.end(),
+                {"joint_round_mode", "joint_lr", "joint_scale_lr", "joint_warm_up", "joint_kl", "joint_augment"});
+  return idle;
 }
 
 void learn_rounding(UnitWork& work, UnitRecord& record, bool learn_scales) {

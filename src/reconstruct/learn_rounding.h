@@ -14,6 +14,7 @@ void check_rounding_options(const Options& options);
 void learn_rounding(UnitWork& work, UnitRecord& record, bool learn_scales);
 // Whether the loss of a unit is its squared error and nothing else (PtqMethod::keeps_better).
 bool learns_from_error(const Options& options);
+std::vector<std::string> idle_rounding_options(const Options& options);  // PtqMethod::idle
 
 // Of all units together: `joint_count`. Throws where `joint_augment` has nothing to vary.
 std::int64_t joint_iterations(const Options& options, const Graph& network);

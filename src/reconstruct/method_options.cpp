@@ -92,4 +92,17 @@ Options checked_method_options(const std::string& method, const Options& given) 
   return options;
 }
 
+std::vector<std::string> idle_method_options(const std::string& method, const Options& options) {
+  const PtqMethod& entry = PtqMethodRegistry::instance().get(method);
+  std::vector<std::string> idle = entry.idle ? entry.idle(options) : std::vector<std::string>{};
+  if (!words_of(options, "units").empty()) idle.emplace_back("pattern");
+  const std::vector<OptionInfo> known = options_of(entry);
+  std::erase_if(idle, [&](const std::string& name) {
+    return std::any_of(known.begin(), known.end(), [&](const OptionInfo& one) {
+      return one.name == name && one.fallback == options.values().at(name);
+    });
+  });
+  return idle;
+}
+
 }  // namespace quench

@@ -5,9 +5,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <map>
 #include <utility>
 
+#include "core/counted.h"
 #include "core/hash.h"
+#include "core/joined.h"
 #include "data/batch_size.h"
 #include "quench/error.h"
 #include "quench/executor.h"
@@ -18,6 +22,7 @@
 #include "reconstruct/on_device.h"
 #include "reconstruct/sensitivity.h"
 #include "reconstruct/unit_at_work.h"
+#include "reconstruct/work_of_units.h"
 
 namespace quench {
 namespace {
@@ -85,7 +90,8 @@ class Reconstruction {
         joint_iterations_(method_.join && method_.joint_iterations ? method_.joint_iterations(chosen_, model.graph)
                                                                    : 0),
         wants_to_join_(method_.join && (!method_.joint_iterations || joint_iterations_ > 0)),
-        pool_(pool_options(chosen_, options.device, options.checkpoint)) {
+        pool_(pool_options(chosen_, options.device, options.checkpoint)),
+        work_(work_of_units(model.graph, units_)) {
     check_excluded(units_, chosen_);
     model_.graph = model.graph.clone();  // scales learn in place
     set_state(plain_, std::nullopt, {});
@@ -98,6 +104,7 @@ class Reconstruction {
     streams_ = std::make_unique<Streams>(model.graph, data, units_, pool_, how);
     record_.cache_seconds += seconds_since(start);
     record_.items = streams_->items();
+    note_what_is_idle(data);
     if (joins()) streams_->hold(network_);
     if (options.device != "cpu" && !stays_on_device() && chosen_.has("capture") && chosen_.flag("capture"))
       record_.notes.push_back("steps are launched one by one: capturing them needs all caches on the device");
@@ -132,14 +139,31 @@ class Reconstruction {
     return fixed > 0 ? fixed : static_cast<std::int64_t>(chosen_.number("batch"));
   }
 
+  // What was asked for and has no effect.
+  void note_what_is_idle(const Dataset& data) {
+    std::vector<std::string> idle = idle_method_options(options_.method, chosen_);
+    if (!idle.empty())
+      record_.notes.push_back(concat(joined_in_quotes(idle), idle.size() == 1 ? " has" : " have", " no effect on '",
+                                     options_.method, "' with these options"));
+    const std::int64_t fixed = fixed_batch(model_.graph, &data), left = fixed > 0 ? data.size() % fixed : 0;
+    if (fixed > 0 && fixed != static_cast<std::int64_t>(chosen_.number("batch")))
+      record_.notes.push_back(
+          concat("a step takes ", counted(fixed, "item"), ": the model fixes its batch at ", fixed));
+    if (left > 0 && data.size() > fixed)
+      record_.notes.push_back(concat("the last ", left, " of ", data.size(),
+                                     " items are not learned from: the model fixes its batch at ", fixed));
+  }
+
   std::uint64_t job_key(const QuantizedModel& model) const {
-    return stable_hash(concat(options_.method, text_of(chosen_), " seed ", options_.seed, " on ", options_.device,
-                              stays_on_device() ? " captured" : "", " data ", streams_->content_hash(), "\n",
-                              to_yaml(model.plan), to_text(model.graph, {.data = false})));
+    return stable_hash(concat(options_.method, text_of(chosen_), options_.keep_better ? "" : " as it is", " seed ",
+                              options_.seed, " on ", options_.device, stays_on_device() ? " captured" : "", " data ",
+                              streams_->content_hash(), "\n", to_yaml(model.plan),
+                              to_text(model.graph, {.data = false})));
   }
 
   void work_on(std::size_t index) {
     const Unit& unit = units_[index];
+    now_ = index;
     auto start = Clock::now();
     streams_->run_plain(*float_, unit);
     record_.cache_seconds += seconds_since(start);
@@ -179,7 +203,7 @@ class Reconstruction {
     return true;
   }
 
-  bool keeps_better() const { return method_.keeps_better && method_.keeps_better(chosen_); }
+  bool keeps_better() const { return options_.keep_better && method_.keeps_better && method_.keeps_better(chosen_); }
 
   // The network as one unit, whose number comes after the last one's.
   void join() {
@@ -224,18 +248,31 @@ class Reconstruction {
     training_->options().counter = nullptr;
     if (!work.note().empty()) record.add_note(work.note());
     learned_constants_ = work.learned();
+    record.moved = work.moved();
     record.seconds = seconds_since(start);
   }
 
-  // In iterations of a unit: those that are to come are taken to be as long as this one, and an iteration of all units
-  // together as one of each.
+  // In iterations of a unit of average work: those that are to come are taken to be as many as this one's, and an
+  // iteration of all units together as one of each.
   void report(const Unit& unit, std::int64_t done, std::int64_t total) {
-    const std::int64_t units = learning_units() - joins();
     const bool is_network = &unit == &network_;
-    const std::int64_t each = is_network ? units : 1, left = units - resumed_ - learned_;
-    steps_ = total * each;
-    const std::int64_t to_come = is_network ? steps_ : left * total + (joins() ? joint_iterations_ * units : 0);
-    if (options_.progress) options_.progress(unit.name, steps_before_ + done * each, steps_before_ + to_come);
+    const double all = static_cast<double>(learning_units() - joins());
+    const double each = is_network ? all : work_.at(unit.name);
+    double to_come = each * static_cast<double>(total);
+    steps_ = to_come;
+    if (!is_network) to_come = work_to_come() * static_cast<double>(total);
+    if (!is_network && joins()) to_come += all * static_cast<double>(joint_iterations_);
+    if (options_.progress)
+      options_.progress(unit.name, std::llround(steps_before_ + each * static_cast<double>(done)),
+                        std::llround(steps_before_ + to_come));
+  }
+
+  // Of the present unit and those behind it.
+  double work_to_come() const {
+    double sum = 0;
+    for (std::size_t i = now_; i < units_.size(); ++i)
+      if (units_[i].learns()) sum += work_.at(units_[i].name);
+    return sum;
   }
 
   // What the units that learn give, which the network's own output is among.
@@ -273,7 +310,6 @@ class Reconstruction {
       record.error_after = error;
       checkpoint_->save(index, record, learned_constants_);
     }
-    ++(record.resumed ? resumed_ : learned_);
     if (options_.unit_done)
       options_.unit_done(record, record_.units.size(), static_cast<std::size_t>(learning_units()));
   }
@@ -298,8 +334,9 @@ class Reconstruction {
   std::unique_ptr<Executor> float_, quantized_, training_;
   std::unique_ptr<Executor> recorded_;                  // the float network for autograd; null until it is asked for
   TensorMap calibrated_constants_, learned_constants_;  // of the unit just learned, before and after
-  std::int64_t learned_ = 0, resumed_ = 0;              // units
-  std::int64_t steps_before_ = 0, steps_ = 0;           // of finished units; of the present one
+  const std::map<std::string, double> work_;            // of each unit that learns, 1 on average
+  std::size_t now_ = 0;                                 // the unit at work
+  double steps_before_ = 0, steps_ = 0;                 // of finished units; of the present one
   ReconstructionRecord record_;
 };
 
@@ -307,11 +344,13 @@ class Reconstruction {
 
 void UnitRecord::add_note(const std::string& text) { note += (note.empty() ? "" : "; ") + text; }
 
-void check_method(const Graph& graph, const std::string& name, const Options& given) {
+std::vector<Unit> units_of_method(const Graph& graph, const std::string& name, const Options& given) {
   const PtqMethod& method = PtqMethodRegistry::instance().get(name);
   const Options options = checked_method_options(name, given);
-  check_excluded(find_units(graph, unit_options(options)), options);
+  std::vector<Unit> units = find_units(graph, unit_options(options));
+  check_excluded(units, options);
   if (method.joint_iterations) method.joint_iterations(options, graph);
+  return units;
 }
 
 ReconstructionRecord reconstruct(QuantizedModel& model, const Dataset& data, const ReconstructOptions& options) {

@@ -46,7 +46,6 @@ Rounding::Rounding(const Node& quantizer, const Node& before, const std::string&
   const FakeQuantSpec spec = fake_quant_spec(before);
   soft_ = adaround(spec, "soft");
   hard_ = adaround(spec, "hard");
-  nearest_ = adaround(spec, "nearest");
   straight_ = straight_through(spec);
   const at::Device where(device);
   weight_ = std::make_shared<const at::Tensor>(before.input(0)->tensor().detach().to(where, at::kFloat).contiguous());
@@ -110,26 +109,16 @@ at::Tensor Rounding::soft_codes() const {
 
 at::Tensor Rounding::hard_codes() const {
   const c10::AutoGradMode no_grad(false);
-  return straight_through_ ? soft_codes() : rounded(*hard_);
+  return straight_through_ ? soft_codes() : hard_->quantize(*weight_, tensors_, {});
 }
 
 at::Tensor Rounding::soft() const { return stretched(soft_codes(), gain()); }
-
-at::Tensor Rounding::rounded(const FakeQuant& how) const {
-  const c10::AutoGradMode no_grad(false);
-  return how.quantize(*weight_, tensors_, {});
-}
 
 at::Tensor Rounding::hard() const { return stretched(hard_codes(), gain().defined() ? gain().detach() : at::Tensor()); }
 
 void Rounding::move_alpha(const at::Tensor& to) {
   const c10::AutoGradMode no_grad(false);
   tensors_.all[2] = to.view(alpha().sizes()).copy_(alpha()).detach().requires_grad_();
-}
-
-double Rounding::moved() const {
-  const at::Tensor step = tensors_.scale().min();  // two codes of one channel are at least this far apart
-  return ((hard_codes() - rounded(*nearest_)).abs() > step * 0.5).to(at::kFloat).mean().item<double>();
 }
 
 }  // namespace quench

@@ -34,13 +34,11 @@ class Rounding {
   at::Tensor soft() const;                // recorded for autograd
   at::Tensor hard() const;                // rounded as alpha says, on the grid
   void move_alpha(const at::Tensor& to);  // where it lies from now on: as many elements in a row
-  double moved() const;                   // share whose code is not the nearest one
 
  private:
   void begin_at(const at::Tensor& weight);
   at::Tensor soft_codes() const;  // on the grid before it was stretched
   at::Tensor hard_codes() const;
-  at::Tensor rounded(const FakeQuant& how) const;
   at::Tensor per_element(const at::Tensor& scales) const;  // shaped so that it can be multiplied with the weight
   at::Tensor stretched(const at::Tensor& weight, const at::Tensor& gain) const;
 
@@ -48,7 +46,7 @@ class Rounding {
   bool straight_through_;
   std::shared_ptr<const at::Tensor> weight_, gain_;
   FakeQuantTensors tensors_;  // scale, zero point, alpha
-  std::unique_ptr<FakeQuant> soft_, hard_, nearest_, straight_;
+  std::unique_ptr<FakeQuant> soft_, hard_, straight_;
 };
 
 }  // namespace quench

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "convert/quantized.h"
 #include "graph/autocast.h"
+#include "quant/reference.h"
 #include "quench/error.h"
 #include "quench/op.h"
 #include "reconstruct/method_options.h"
@@ -233,6 +235,21 @@ std::map<std::string, at::Tensor> UnitAtWork::learned() const {
         if (const Value* constant = node->input(slot); constant->is_constant())
           tensors[constant->name()] = constant->tensor();
   return tensors;
+}
+
+double UnitAtWork::moved() const {
+  const c10::AutoGradMode no_grad(false);
+  const auto codes_of = [](const Node& quantizer) {
+    const at::Tensor weight = on_grid(quantizer, quantizer.input(0)->tensor());
+    return quantize_reference(weight.cpu().to(at::kFloat), qtype_of(quantizer));
+  };
+  double moved = 0, all = 0;
+  for (const Node* node : weights_) {
+    const at::Tensor codes = codes_of(*node);
+    moved += (codes != codes_of(calibrated(*node))).sum().item<double>();
+    all += static_cast<double>(codes.numel());
+  }
+  return all > 0 ? moved / all : 0;
 }
 
 std::map<std::string, at::Tensor> UnitAtWork::calibrated() const {

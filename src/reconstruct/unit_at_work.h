@@ -58,6 +58,7 @@ class UnitAtWork : public UnitWork {
 
   const std::string& note() const { return note_; }   // which layers learn nothing, and why
   std::map<std::string, at::Tensor> learned() const;  // constants that may have changed, by name
+  double moved() const;                               // share of the weights whose code is not the calibrated one
   // Copies of the same before anything learns, weights rounded to their grids.
   std::map<std::string, at::Tensor> calibrated() const;
 

@@ -256,14 +256,17 @@ std::vector<Stretch> by_ends(const Flow& flow, const Cutter& cutter, const std::
   return found;
 }
 
-// A unit's name, as find_units() gives it, stands for the layer that ends it.
+// A unit's name, as find_units() gives it, stands for the layer that ends it. Where a block and a layer's unit are both
+// called "l0", the block is meant, as in find_unit().
 std::vector<std::string> ending_layers(const Graph& graph, const std::vector<std::string>& names) {
   std::map<std::string, std::string> last;  // "" for a unit without layers: it ends where the next one begins
+  std::vector<std::string> inside;
   for (const char* pattern : {"block", "layer"})
     for (const Unit& unit : find_units(graph, {pattern, {}})) {
-      last[unit.name] = unit.layers.empty() ? "" : unit.layers.back();
-      for (const std::string& layer : unit.layers) last.emplace(layer, layer);
+      last.emplace(unit.name, unit.layers.empty() ? "" : unit.layers.back());
+      inside.insert(inside.end(), unit.layers.begin(), unit.layers.end());
     }
+  for (const std::string& layer : inside) last.emplace(layer, layer);
   std::vector<std::string> layers, known;
   for (const auto& [name, layer] : last) known.push_back(name);
   for (const std::string& name : names) {

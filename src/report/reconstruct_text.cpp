@@ -1,5 +1,7 @@
 #include "report/reconstruct_text.h"
 
+#include <cstdio>
+
 #include "core/counted.h"
 #include "core/decimals.h"
 #include "core/joined.h"
@@ -9,7 +11,14 @@
 namespace quench {
 namespace {
 
-std::string error_text(double error) { return error < 1e-4 ? concat(error) : decimals(error, 4); }
+// Three digits that count, whatever the size: at eight bits errors are small.
+std::string error_text(double error) {
+  char text[32] = "";
+  std::snprintf(text, sizeof text, "%#.3g", error);
+  std::string digits = text;
+  if (digits.ends_with('.')) digits.pop_back();
+  return digits;
+}
 
 }  // namespace
 

@@ -24,7 +24,7 @@ TEST(FlagNames, StandInWhatQuantizeSays) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_SAYS(outcome.err, "WARNING: the quantized model has fallen apart: ");
   EXPECT_SAYS(outcome.err, "Try balanced channels (--set equalize=true); ");
-  EXPECT_SAYS(outcome.err, "learned rounding (--set 'method={name: qdrop}')");
+  EXPECT_SAYS(outcome.err, "learned rounding (--method blockwise)");
   EXPECT_EQ(outcome.out.find("fallen apart"), std::string::npos) << outcome.out;
   EXPECT_SAYS(outcome.out, "to ship     nothing\n");
   EXPECT_SAYS(outcome.out, "run the plan (quench deploy --platform NAME)");

@@ -142,12 +142,17 @@ TEST(Method, FinishedUnitsAreNotLostUnasked) {
   const std::string out = folder.path("out"), unit = out + "/.reconstruction/unit_0.safetensors";
   fs::create_directories(out + "/.reconstruction");
   std::ofstream(unit) << "precious";
-  const std::string why = "holds finished units of an interrupted run; --resume continues it, --force discards them";
+  const std::string why =
+      "holds finished units of an interrupted run: the same command as before with --resume continues it, --force "
+      "discards them";
   const std::vector<std::string> plain = {"quantize", demo_model(),    "--platform", "onnxruntime", "--no-deploy",
                                           "--calib",  demo_data(0, 4), "--profile",  "0",           "-o",
                                           out};
   expect_refused(quench_run(plain), why);
   expect_refused(quench_run(job(out)), why);
+  expect_refused(quench_run({"train", demo_model(), "--platform", "onnxruntime", "--train", demo_data(0, 32), "-o", out,
+                             "--resume"}),
+                 why);
   EXPECT_EQ(read_text(unit), "precious");
   std::vector<std::string> forced = plain;
   forced.emplace_back("--force");

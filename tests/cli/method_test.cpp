@@ -3,7 +3,9 @@
 #include <map>
 
 #include "cli/method_job.h"
+#include "quench/deploy.h"
 #include "quench/import.h"
+#include "quench/platform.h"
 #include "quench/quantizers.h"
 #include "verify/deployed_demo.h"
 
@@ -26,12 +28,17 @@ TEST(Method, LearnsSaysWhatItDidAndKeepsNothing) {
 
 // A plain platform of 8 bits, through to the target's file.
 TEST(Method, WorksOnEveryPlatformThatHasIntegers) {
-  for (const std::string platform : {"onnxruntime", "tensorrt_qdq", "openvino", "snpe", "vitis"}) {
+  for (const std::string& platform : PlatformRegistry::instance().names()) {
+    const Platform& entry = find_platform(platform);
     const TemporaryFolder folder;
-    const Outcome outcome =
-        quench_run({"quantize", demo_model(), "--platform", platform, "--method", "adaround", "--set",
-                    "method.max_count=5", "--calib", demo_data(0, 16), "--profile", "0", "-o", folder.path("out")});
-    EXPECT_EQ(outcome.code, 0) << platform << "\n" << outcome.err;
+    std::vector<std::string> args = {
+        "quantize", demo_model(),         "--platform", platform,         "--method",  "adaround",
+        "--set",    "method.max_count=5", "--calib",    demo_data(0, 16), "--profile", "0",
+        "-o",       folder.path("out"),   "--json",     "--threads",      "1"};
+    if (entry.user_schemes) args.insert(args.end(), {"--bits", "w4a4"});
+    const Outcome outcome = quench_run(args);
+    ASSERT_EQ(outcome.code, 0) << platform << "\n" << outcome.err;
+    EXPECT_NE(why_no_files(platform).empty(), !outcome.json().contains("deployed")) << platform;
   }
 }
 
@@ -136,6 +143,22 @@ TEST(Method, UnitsAreShown) {
   expect_refused(quench_run({"inspect", demo_model(), "--units", "bloc"}), "did you mean 'block'");
 }
 
+TEST(Method, ADryRunSaysWhatWouldLearn) {
+  std::vector<std::string> args = {"quantize", demo_model(), "--platform", "academic",
+                                   "--bits",   "w4a4",       "--calib",    demo_data(0, 4),
+                                   "--method", "brecq",      "--set",      "method.pattern=layer",
+                                   "--dry-run"};
+  const Outcome said = quench_run(args);
+  ASSERT_EQ(said.code, 0) << said.err;
+  args.emplace_back("--json");
+  const auto object = quench_run(args).json();
+  EXPECT_EQ(object.at("method"), "brecq");
+  EXPECT_GT(object.at("units").get<int>(), 2);
+  EXPECT_NE(said.out.find(concat("method      brecq, ", object.at("units").get<int>(), " units (")), std::string::npos)
+      << said.out;
+  EXPECT_NE(said.out.find("; learning takes more"), std::string::npos) << said.out;
+}
+
 TEST(Method, BadInputIsRefused) {
   const TemporaryFolder folder;
   const auto refused = [&](const std::vector<std::string>& more, const std::string& part) {
@@ -148,6 +171,9 @@ TEST(Method, BadInputIsRefused) {
   refused({"--bits", "w4a4", "--method", "qdrop", "--max-memory", "2 gigs"}, "must look like 2G");
   refused({"--bits", "4/4", "--method", "qdrop"}, "must look like w4a8");
   refused({"--bits", "w4a4", "--method", "qdrop", "--set", "method.prop=1"}, "did you mean 'prob'");
+  refused({"--bits", "w4a4", "--method", "qdrop", "--set", "method.prop=1"}, "in 'method.prop=1'");
+  refused({"--bits", "w4a4", "--method", "qdrop", "--set", "method.lr=x"}, "in 'method.lr=x'");
+  refused({"--bits", "w4a4", "--method", "qdrip"}, "in '--method qdrip'");
   refused({"--method", "qdrop"}, "bits");
   refused({"--bits", "w4a4", "--method", "qdrop", "--set", "method.name=brecq"}, "omit one of them");
   refused({"--bits", "w4a4", "--method", "qdrop", "--set", "method.units=nosuch", "--dry-run"},

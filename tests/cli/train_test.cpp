@@ -144,6 +144,21 @@ TEST(TrainCommand, ReplacesEarlierResultsOnlyWithForce) {
   EXPECT_EQ(read_text(other + "/training/checkpoint.safetensors"), "precious");
 }
 
+TEST(TrainCommand, ADryRunSaysHowLong) {
+  const TemporaryFolder folder;
+  std::vector<std::string> args = job(folder.path("out"));
+  args.emplace_back("--dry-run");
+  const Outcome said = quench_run(args);
+  ASSERT_EQ(said.code, 0) << said.err;
+  args.emplace_back("--json");
+  const auto object = quench_run(args).json();
+  const int epochs = object.at("epochs").get<int>(), items = object.at("train_items").get<int>();
+  EXPECT_NE(said.out.find(concat("training    ", epochs, epochs == 1 ? " epoch" : " epochs", " of ", items, " items, ",
+                                 object.at("train_batch").get<int>(), " per step\n")),
+            std::string::npos)
+      << said.out;
+}
+
 TEST(TrainCommand, TwoJobsDoNotShareAFolder) {
   const TemporaryFolder folder;
   const FolderLock other(folder.path("out"));

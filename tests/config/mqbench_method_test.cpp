@@ -34,9 +34,19 @@ TEST(MqbenchMethod, OptionsGoOverThoseOfTheReconstruction) {
     EXPECT_EQ(job.method.options.number("max_count"), 5) << path;
     EXPECT_EQ(job.method.options.number("warm_up"), 0.3) << path;
     EXPECT_EQ(job.method.options.number("prob"), 0.5) << path;
+    EXPECT_EQ(job.method.options.number("scale_lr"), 0) << path;
     EXPECT_EQ(note_of(job), "");
     expect_same_again(job);
   }
+}
+
+TEST(MqbenchMethod, ScalesLearnIfTheirRateIsGiven) {
+  EXPECT_EQ(job_of(kQdrop, {}).method.options.number("scale_lr"), 0);
+  const std::string with_rate = "quantize.reconstruction.scale_lr=0.001";
+  EXPECT_EQ(job_of(kQdrop, {with_rate}).method.options.number("scale_lr"), 0.001);
+  EXPECT_EQ(job_of(kQdrop, {with_rate, "method.max_count=5"}).method.options.number("scale_lr"), 0.001);
+  EXPECT_EQ(job_of(kQdrop, {"method.scale_lr=0.002"}).method.options.number("scale_lr"), 0.002);
+  EXPECT_EQ(job_of(kQdrop, {"method.name=brecq"}).method.options.number("scale_lr"), 4e-5);
 }
 
 TEST(MqbenchMethod, AnotherMethodTakesTheOptionsOverThatDoNotMakeItTheOldOne) {

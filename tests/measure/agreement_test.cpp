@@ -111,7 +111,7 @@ TEST(FallenApart, SuggestsNothingThatIsInUse) {
   EXPECT_TRUE(says("QuantizeData::profile")) << warning();
   EXPECT_FALSE(says("learned rounding")) << warning();
   record.plan->entries[0].scheme = QScheme::parse("int4 symmetric tensor");
-  EXPECT_TRUE(says("the setting 'method={name: qdrop}'")) << warning();
+  EXPECT_TRUE(says("the setting method.name=blockwise")) << warning();
   config.method.name = "qdrop";
   for (const char* tip : {"method", "equalize", "bias_correction"}) EXPECT_FALSE(says(tip)) << warning();
   config.train.emplace();

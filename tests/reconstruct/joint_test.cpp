@@ -52,7 +52,7 @@ TEST(Joint, ItsShareOfTheTimeLeftIsKnownFromTheBeginning) {
   std::int64_t before = 0;
   options.progress = [&](const std::string&, std::int64_t done, std::int64_t total) {
     EXPECT_EQ(total, units * (100 + 200));
-    EXPECT_GT(done, before);
+    EXPECT_GE(done, before);  // rounded: a step of a small unit may not show
     EXPECT_LE(done, total);
     before = done;
   };

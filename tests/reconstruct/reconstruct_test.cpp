@@ -318,9 +318,48 @@ TEST(Reconstruct, TakesMethodsOfUsers) {
   const ReconstructionRecord record = reconstruct(model, *data, options);
   EXPECT_EQ(record.units.size(), 6U);
   EXPECT_EQ(record.units[0].iterations, 1);
+  EXPECT_GT(record.units[0].moved, 0.5);  // most codes are another number's half
   const at::Tensor after = model.graph.value("block1.conv2.weight").tensor();
   EXPECT_LT((after - before / 2).abs().max().item<double>(), 0.01);
   EXPECT_FALSE(after.equal(before / 2));  // on the grid
+}
+
+TEST(Reconstruct, TakesWhatWasLearnedWhereNothingIsKept) {
+  const auto data = random_images(16);
+  QuantizedModel model = calibrated_net(*data);
+  ReconstructOptions options = quick("brecq", 5);
+  options.options.set("lr", 100.0);
+  options.keep_better = false;
+  double grown = 0;
+  for (const UnitRecord& unit : reconstruct(model, *data, options).units) {
+    grown += unit.error_after - unit.error_before;
+    EXPECT_EQ(unit.note, "") << unit.name;
+  }
+  EXPECT_GT(grown, 0);
+}
+
+TEST(Reconstruct, NamesWhatHasNoEffect) {
+  const auto data = random_images(11);
+  const auto notes_of = [&](const std::string& method, const Options& given, Dim batch = Dim::symbol("N")) {
+    QuantizedModel model = prepare_by_platform(residual_net(batch), "academic", few_bits(4));
+    calibrate(model, *data);
+    ReconstructOptions options = quick(method, 2);
+    for (const auto& [name, value] : given.values()) options.options.set(name, value);
+    return reconstruct(model, *data, options).notes;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(notes_of("adaround", Options{{"scale_lr", 0.5}}),
+            Names{"'scale_lr' has no effect on 'adaround' with these options"});
+  EXPECT_EQ(notes_of("blockwise", Options{{"warm_up", 0.5}, {"weight", 3.0}}),
+            Names{"'warm_up', 'weight' have no effect on 'blockwise' with these options"});
+  EXPECT_EQ(notes_of("qdrop",
+                     Options{{"joint_lr", 0.5}, {"units", std::string("block0")}, {"pattern", std::string("layer")}}),
+            (Names{"'joint_lr', 'pattern' have no effect on 'qdrop' with these options"}));
+  EXPECT_EQ(notes_of("qdrop", Options{{"joint_lr", 0.5}, {"joint_count", 1.0}}), Names{});
+  EXPECT_EQ(notes_of("brecq", Options{{"batch", 4.0}}, Dim(4)),
+            Names{"the last 3 of 11 items are not learned from: the model fixes its batch at 4"});
+  EXPECT_EQ(notes_of("brecq", Options{{"batch", 8.0}}, Dim(1)),
+            Names{"a step takes 1 item: the model fixes its batch at 1"});
 }
 
 // It asks on the whole network for what only units have.

@@ -35,10 +35,12 @@ std::string missing_settings(const QuantSettings& settings, const char* role) {
 void check_user_schemes(const std::string& platform, const QuantConfig& config) {
   const std::string weight = missing_settings(config.weight, "weight");
   const std::string activation = missing_settings(config.activation, "activation");
+  const bool lacks_only_bits = concat(weight, activation).find(",") == std::string::npos &&
+                               concat(weight, activation).find("bits") != std::string::npos;
   QUENCH_CHECK(weight.empty() && activation.empty(), "platform '", platform, "' has no defaults: ", weight,
                weight.empty() || activation.empty() ? "" : "; ", activation, " must be given, as in the setting ",
                "'defaults.", weight.empty() ? "activation" : "weight",
-               "={bits: 8, observer: min_max, fake_quant: fixed}'");
+               lacks_only_bits ? "={bits: 8}'" : "={bits: 8, observer: min_max, fake_quant: fixed}'");
 }
 
 // Observers do not change what the target computes; all else would (NNIE).

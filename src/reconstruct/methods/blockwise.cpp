@@ -22,6 +22,7 @@ std::vector<OptionInfo> options() {
 
 QUENCH_REGISTER_PTQ_METHOD("blockwise", learn,
                            "QDrop in which weights go to any code, and their scales and biases learn, too", options(),
-                           "block", check_rounding_options, join, joint_iterations, learns_from_error)
+                           "block", check_rounding_options, join, joint_iterations, learns_from_error,
+                           idle_rounding_options)
 
 }  // namespace quench

@@ -14,6 +14,6 @@ void join(UnitWork& network, UnitRecord& record) { learn_jointly(network, record
 
 QUENCH_REGISTER_PTQ_METHOD("brecq", learn, "AdaRound over blocks, with the scales of activations (Li et al. 2021)",
                            rounding_options(1.0, 20000), "block", check_rounding_options, join, joint_iterations,
-                           learns_from_error)
+                           learns_from_error, idle_rounding_options)
 
 }  // namespace quench

@@ -28,6 +28,7 @@ std::vector<OptionInfo> options() {
 
 QUENCH_REGISTER_PTQ_METHOD("networkwise", learn,
                            "QDrop in blocks, for a short time, then all of the network together, on varied images",
-                           options(), "block", check_rounding_options, join, joint_iterations, learns_from_error)
+                           options(), "block", check_rounding_options, join, joint_iterations, learns_from_error,
+                           idle_rounding_options)
 
 }  // namespace quench

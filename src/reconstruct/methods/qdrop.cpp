@@ -13,6 +13,6 @@ void join(UnitWork& network, UnitRecord& record) { learn_jointly(network, record
 
 QUENCH_REGISTER_PTQ_METHOD("qdrop", learn, "BRECQ with activations quantized at random (Wei et al. 2022)",
                            rounding_options(0.5, 20000), "block", check_rounding_options, join, joint_iterations,
-                           learns_from_error)
+                           learns_from_error, idle_rounding_options)
 
 }  // namespace quench
