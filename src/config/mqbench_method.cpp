@@ -13,15 +13,23 @@ namespace {
 // By these the methods differ: prob makes brecq qdrop, and round_mode makes blockwise qdrop again.
 constexpr std::array kNameTheMethod = {"pattern", "prob", "round_mode"};
 
-// MQBench's own files name no method: it follows from what is reconstructed and from the share that is dropped.
-std::string method_name(const Options& given) {
+// Whether the scales of activations are parameters there; unknown where no fake quantizer is named.
+std::optional<bool> scales_may_learn(const JobConfig& job) {
+  const std::optional<std::string>& named = job.quant.activation.fake_quant;
+  return named ? std::optional(*named != "fixed") : std::nullopt;
+}
+
+// MQBench's own files name no method: it follows from what is reconstructed, from the share that is dropped, and from
+// whether scales learn, which AdaRound leaves alone.
+std::string method_name(const Options& given, const JobConfig& job) {
   const auto& values = given.values();
   const auto prob = values.find("prob");
   const auto pattern = values.find("pattern");
   const bool drops = prob != values.end() && prob->second != OptionValue(1.0);
   const bool blocks = pattern != values.end() && pattern->second == OptionValue("block");
   if (drops) return "qdrop";
-  return blocks ? "brecq" : "adaround";
+  const bool scales_learn = values.contains("scale_lr") && scales_may_learn(job).value_or(false);
+  return blocks || scales_learn ? "brecq" : "adaround";
 }
 
 // Whether another method than the layout's takes this option from it.
@@ -46,9 +54,11 @@ Tree kept_by(const PtqMethod& method, const std::string& name, const Tree& recon
   return kept;
 }
 
-// MQBench hands the scales of activations to an optimizer if it is told a rate, and leaves them alone otherwise.
-Tree with_scale_rate(Tree reconstruction, const std::string& method) {
-  if (method != "adaround" && !reconstruction.find("scale_lr")) apply_override(reconstruction, "scale_lr=0");
+// MQBench hands the scales of activations to an optimizer if they are parameters and if it is told a rate, and leaves
+// them alone otherwise.
+Tree with_scale_rate(Tree reconstruction, const std::string& method, const JobConfig& job) {
+  const bool learn = reconstruction.find("scale_lr") && scales_may_learn(job).value_or(true);
+  if (method != "adaround" && !learn) apply_override(reconstruction, "scale_lr=0");
   return reconstruction;
 }
 
@@ -58,13 +68,16 @@ void read_reconstruction(MapReader& map, bool wanted, JobConfig& job) {
   const Tree* tree = map.find("reconstruction");
   if (wanted && !tree) fail_at(map.tree(), "'quantize_type: advanced_ptq' needs '", map.path_of("reconstruction"), "'");
   if (!tree) return;
-  const Tree full = with_scale_rate(*tree, method_name(options_of(*tree, map.path_of("reconstruction"))));
-  const Options given = options_of(full, map.path_of("reconstruction"));
-  const MethodConfig method = make_method(method_name(given), given, full);
-  if (wanted)
+  const std::string name = method_name(options_of(*tree, map.path_of("reconstruction")), job);
+  const Tree full = with_scale_rate(*tree, name, job);
+  const MethodConfig method = make_method(name, options_of(full, map.path_of("reconstruction")), full);
+  if (wanted) {
     job.method = method;
-  else
+    if (name != "adaround" && tree->find("scale_lr") && !scales_may_learn(job).value_or(true))
+      note(job, "'scale_lr' has no effect with FixedFakeQuantize, whose scales do not learn");
+  } else {
     note(job, "'quantize.reconstruction' has no effect with 'quantize_type: naive_ptq'");
+  }
 }
 
 Tree with_reconstruction(Tree own, const Tree& layout, JobConfig& job) {
@@ -74,7 +87,7 @@ Tree with_reconstruction(Tree own, const Tree& layout, JobConfig& job) {
   Tree both = *layout.find("quantize")->find("reconstruction");
   const Tree* name = said->find("name");
   if (!name || name->is_null()) {
-    both = with_scale_rate(std::move(both), job.method.name);
+    both = with_scale_rate(std::move(both), job.method.name, job);
     apply_override(both, "name=" + job.method.name);
     said->erase("name");
   } else if (name->text != job.method.name) {

@@ -37,6 +37,23 @@ std::string note_of_threads(const std::vector<UnitRecord>& units) {
                 threads(), " of this one: the result may differ in bits from that of an unbroken run");
 }
 
+// One note for all units where none learned: where codes are no integers, say, or everything is excluded.
+std::vector<std::string> notes_of(const ReconstructionRecord& record) {
+  const std::vector<UnitRecord>& units = record.units;
+  const bool learned = std::any_of(units.begin(), units.end(), [](const UnitRecord& unit) {
+    return unit.iterations > 0 || unit.moved > 0 || unit.note.empty();
+  });
+  std::vector<std::string> notes;
+  if (!learned && units.size() > 1)
+    notes.push_back(concat("'", record.method, "' changed nothing in any of the ", units.size(), " units; ",
+                           units[0].name, ": ", units[0].note, "; for the others see the record"));
+  else
+    for (const UnitRecord& unit : units)
+      if (!unit.note.empty()) notes.push_back(concat(unit.name, ": ", unit.note));
+  notes.insert(notes.end(), record.notes.begin(), record.notes.end());
+  return notes;
+}
+
 }  // namespace
 
 ReconstructionRecord reconstruct_units(QuantizedModel& model, const Dataset& calib, const JobConfig& config,
@@ -59,9 +76,7 @@ ReconstructionRecord reconstruct_units(QuantizedModel& model, const Dataset& cal
   const FirstItems items(calib,
                          calibration.batches > 0 ? items_of_batches(model.graph, calib, calibration) : calib.size());
   ReconstructionRecord record = reconstruct(model, items, how);
-  for (const UnitRecord& unit : record.units)
-    if (!unit.note.empty()) notes.push_back(concat(unit.name, ": ", unit.note));
-  notes.insert(notes.end(), record.notes.begin(), record.notes.end());
+  for (std::string& text : notes_of(record)) notes.push_back(std::move(text));
   if (std::string text = note_of_threads(record.units); !text.empty()) notes.push_back(std::move(text));
   return record;
 }

@@ -15,6 +15,7 @@
 #include "reconstruct/joint_loss.h"
 #include "reconstruct/knobs.h"
 #include "reconstruct/method_options.h"
+#include "reconstruct/rest_of_network.h"
 #include "reconstruct/rounding.h"
 #include "reconstruct/scales_at_work.h"
 #include "reconstruct/unit_loss.h"
@@ -323,6 +324,7 @@ bool learns_from_error(const Options& options) {
 
 std::int64_t joint_iterations(const Options& options, const Graph& network) {
   const auto count = static_cast<std::int64_t>(options.number("joint_count"));
+  if (options.number("prediction") > 0) check_predicts(network);
   if (count > 0) Augment(options.word("joint_augment"), 0).check_inputs(network);
   return count;
 }

@@ -16,7 +16,7 @@ void learn_rounding(UnitWork& work, UnitRecord& record, bool learn_scales);
 bool learns_from_error(const Options& options);
 std::vector<std::string> idle_rounding_options(const Options& options);  // PtqMethod::idle
 
-// Of all units together: `joint_count`. Throws where `joint_augment` has nothing to vary.
+// Of all units together: `joint_count`. Throws where `joint_augment` has nothing to vary, or `prediction` no logits.
 std::int64_t joint_iterations(const Options& options, const Graph& network);
 void learn_jointly(UnitWork& network, UnitRecord& record, bool learn_scales);
 

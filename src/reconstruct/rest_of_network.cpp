@@ -61,6 +61,15 @@ at::Tensor RestOfNetwork::target(std::int64_t first, std::int64_t count) const {
   return streams_.plain().store(streams_.units()[unit_].output()).get(first, count);
 }
 
+void check_predicts(const Graph& network) {
+  const std::vector<std::string> names = float_outputs(network);
+  const std::string needs =
+      "the option 'prediction' needs logits, a network with one float output of the shape [items, classes]; this one ";
+  QUENCH_CHECK(names.size() == 1, needs, "has ", names.size(), " float outputs");
+  const Value& output = network.value(names[0]);
+  QUENCH_CHECK(!output.has_rank() || output.rank() == 2, needs, "has '", names[0], "' with ", output.rank(), " axes");
+}
+
 std::unique_ptr<RowStore> prediction_of(RestOfNetwork& rest, const Streams& streams, RowPool& pool) {
   QUENCH_CHECK(rest.outputs_of_all() == 1, "the network has ", rest.outputs_of_all(),
                " float outputs: a prediction is one");

@@ -32,6 +32,9 @@ class RestOfNetwork {
   const std::vector<std::string> outputs_, rows_, shared_;
 };
 
+// Throws unless the network gives logits, as far as its shapes are known.
+void check_predicts(const Graph& network);
+
 // What the float network gives for every item. Throws unless it has one float output.
 std::unique_ptr<RowStore> prediction_of(RestOfNetwork& rest, const Streams& streams, RowPool& pool);
 

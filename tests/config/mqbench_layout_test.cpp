@@ -72,9 +72,10 @@ TEST(MqbenchLayout, ReadsTheReconstruction) {
   EXPECT_EQ(job.method.name, "qdrop");
   EXPECT_EQ(job.deploy.exporter.number("deploy_to_qlinear"), 1);
   EXPECT_EQ(job_of(kClassification, {"quantize.reconstruction.prob=1.0"}).method.name, "brecq");
-  EXPECT_EQ(
-      job_of(kClassification, {"quantize.reconstruction.prob=1", "quantize.reconstruction.pattern=layer"}).method.name,
-      "adaround");
+  EXPECT_EQ(job_of(kClassification, {"quantize.reconstruction.prob=1", "quantize.reconstruction.pattern=layer",
+                                     "extra_prepare_dict.extra_qconfig_dict.a_fakequantize=FixedFakeQuantize"})
+                .method.name,
+            "adaround");
 }
 
 TEST(MqbenchLayout, PlainCalibrationHasNoMethod) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "config/jobs.h"
+#include "quench/error.h"
 #include "quench/ptq_method.h"
 
 namespace quench {
@@ -47,6 +48,27 @@ TEST(MqbenchMethod, ScalesLearnIfTheirRateIsGiven) {
   EXPECT_EQ(job_of(kQdrop, {with_rate, "method.max_count=5"}).method.options.number("scale_lr"), 0.001);
   EXPECT_EQ(job_of(kQdrop, {"method.scale_lr=0.002"}).method.options.number("scale_lr"), 0.002);
   EXPECT_EQ(job_of(kQdrop, {"method.name=brecq"}).method.options.number("scale_lr"), 4e-5);
+}
+
+// They are parameters of all fake quantizers but the fixed one; AdaRound is what leaves them alone.
+TEST(MqbenchMethod, ScalesLearnIfTheFakeQuantizerLetsThem) {
+  const auto with = [](const std::string& fake_quant, const std::string& pattern, double prob) {
+    return job_of(concat("extra_prepare_dict: {extra_qconfig_dict: {a_fakequantize: ", fake_quant, "}}\n",
+                         "quantize: {quantize_type: advanced_ptq, reconstruction: {pattern: ", pattern,
+                         ", prob: ", prob, ", scale_lr: 0.001}}\n"),
+                  {});
+  };
+  const JobConfig layers = with("QDropFakeQuantize", "layer", 1);
+  EXPECT_EQ(layers.method.name, "brecq");
+  EXPECT_EQ(layers.method.options.word("pattern"), "layer");
+  EXPECT_EQ(layers.method.options.number("scale_lr"), 0.001);
+  EXPECT_EQ(with("FixedFakeQuantize", "layer", 1).method.name, "adaround");
+  const JobConfig fixed = with("FixedFakeQuantize", "block", 0.5);
+  EXPECT_EQ(fixed.method.name, "qdrop");
+  EXPECT_EQ(fixed.method.options.number("scale_lr"), 0);
+  EXPECT_EQ(std::count(fixed.notes.begin(), fixed.notes.end(),
+                       "'scale_lr' has no effect with FixedFakeQuantize, whose scales do not learn"),
+            1);
 }
 
 TEST(MqbenchMethod, AnotherMethodTakesTheOptionsOverThatDoNotMakeItTheOldOne) {

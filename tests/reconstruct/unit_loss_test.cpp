@@ -80,7 +80,12 @@ TEST(UnitLoss, APredictionIsOfLogits) {
   calibrate(model, *data);
   ReconstructOptions options;
   options.options = Options{{"max_count", 2.0}, {"prediction", 1.0}};
-  EXPECT_ERROR(reconstruct(model, *data, options), "the network has 2 float outputs: a prediction is one");
+  EXPECT_ERROR(reconstruct(model, *data, options), "this one has 2 float outputs");
+  EXPECT_ERROR(units_of_method(graph, "qdrop", options.options), "this one has 2 float outputs");
+  Graph maps = residual_net();
+  maps.clear_outputs();
+  maps.add_output(maps.value("stem.relu"));
+  EXPECT_ERROR(units_of_method(maps, "qdrop", options.options), "'stem.relu' with 4 axes");
 }
 
 }  // namespace

@@ -120,14 +120,16 @@ TEST(Units, AreFoundByTheirOwnNames) {
   EXPECT_ERROR(find_unit(graph, "block7"), "unknown block, layer or node 'block7'", "block0");
 }
 
-// Two residual blocks of one name, the second of which is also a layer's unit: two layers that read the same.
+// Two blocks of one name. Half of the channels of the second one go to either of two layers, which are a unit together.
 Graph gated_net() {
   at::manual_seed(3);
   Graph graph;
   Value* x = &graph.add_input("x", TypeInfo::tensor(DType::kFloat, {Dim::symbol("N"), 8, 8, 8}));
   Value& inner = relu(graph, "l0.relu", conv(graph, "l0.a", *x, 8, 8));
   x = &graph.add("Add", "l0.add", {&conv(graph, "l0.b", inner, 8, 8), x}).output();
-  Value &w1 = conv(graph, "l0.w1", *x, 8, 8), &w3 = conv(graph, "l0.w3", *x, 8, 8);
+  Node& halves = graph.add("Split", "l0.split", {x}, 2);
+  halves.attrs = {{"axis", std::int64_t{1}}, {"num_outputs", std::int64_t{2}}};
+  Value &w1 = conv(graph, "l0.w1", *halves.outputs()[0], 4, 8), &w3 = conv(graph, "l0.w3", *halves.outputs()[1], 4, 8);
   Value& gated = graph.add("Mul", "l0.mul", {&w1, &w3}).output();
   x = &graph.add("Add", "l0.add2", {&conv(graph, "l0.w2", gated, 8, 8), x}).output();
   graph.add_output(conv(graph, "head", *x, 8, 4));
@@ -140,7 +142,7 @@ TEST(Units, ABlockGoesBeforeALayersUnitOfItsName) {
   ASSERT_EQ(find_unit(graph, "l0").layers, (Names{"l0.a", "l0.b"}));
   const std::vector<Unit> layers = find_units(graph, {"layer", {}});
   ASSERT_TRUE(std::any_of(layers.begin(), layers.end(), [](const Unit& unit) {
-    return unit.name == "l0" && unit.layers.back() == "l0.w3";
+    return unit.name == "l0" && unit.layers.front() == "l0.w1";
   })) << testing::PrintToString(layers_of(layers));
   EXPECT_EQ(layers_of(find_units(graph, {"block", {"l0"}})).front(), (Names{"l0.a", "l0.b"}));
 }
