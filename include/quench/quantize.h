@@ -69,7 +69,7 @@ struct QuantizeRecord {
   std::optional<ProfileRecord> profile;
   std::optional<WeightSize> size;
   std::vector<std::string> notes;     // what was asked for but changed nothing, what was read differently
-  std::vector<std::string> warnings;  // what makes the result useless
+  std::vector<std::string> warnings;  // what makes the result useless, or worse than it was
   std::vector<StageRecord> stages;
 };
 

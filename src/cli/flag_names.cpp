@@ -6,7 +6,7 @@
 namespace quench {
 namespace {
 
-constexpr std::array<std::pair<const char*, const char*>, 25> kFlags = {{
+constexpr std::array<std::pair<const char*, const char*>, 26> kFlags = {{
     {"leave VerifyOptions::layers off", "omit --layers"},
     {"VerifyOptions::bound", "--bound"},
     {"VerifyOptions::output_bound", "--output-bound"},
@@ -24,6 +24,7 @@ constexpr std::array<std::pair<const char*, const char*>, 25> kFlags = {{
     {"DeployOptions::platform", "quench deploy --platform NAME"},
     {"QuantizeData::profile", "--profile 8"},
     {"TrainOptions::optimizer", "--lr"},
+    {"QuantizeOptions::resume", "--resume"},
     {"load_plugin()", "--plugin FILE"},
     {"; force replaces it", "; --force replaces it"},
     {"only force replaces it", "only --force replaces it"},

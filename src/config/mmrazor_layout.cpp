@@ -123,8 +123,10 @@ void read_surroundings(MapReader& top, JobConfig& job) {
   skip(job, top, {"load_from"},
        "not used: mmengine loads it over the model with its quantizers; weights of the float network are "
        "'float_checkpoint'");
+  if (top.flag("resume").value_or(false))
+    note(job, "'resume': not used; QuantizeOptions::resume continues an interrupted run");
   for (const char* key :
-       {"default_scope", "env_cfg", "vis_backends", "visualizer", "log_level", "log_processor", "resume", "launcher",
+       {"default_scope", "env_cfg", "vis_backends", "visualizer", "log_level", "log_processor", "launcher",
         "custom_imports", "experiment_name", "bgr_mean", "bgr_std", "file_client_args", "backend_args"})
     top.find(key);  // mmengine's own
 }

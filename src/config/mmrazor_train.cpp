@@ -74,6 +74,17 @@ void read_optimizer(MapReader map, OptimizerOptions& options) {
   map.finish();
 }
 
+void read_clipping(MapReader& map, TrainOptions& options) {
+  const std::string by = map.text("type").value_or("norm");
+  if (by != "norm" || map.number("norm_type").value_or(2) != 2)
+    fail_at(map.tree(), "'optim_wrapper.clip_grad': gradients are clipped by their L2 norm (max_norm) only");
+  const auto most = map.number("max_norm");
+  if (!most) fail_at(map.tree(), "'optim_wrapper.clip_grad' needs 'max_norm'");
+  options.clip_norm = *most;
+  map.find("error_if_nonfinite");  // a loss that is not finite is an error anyway
+  map.finish();
+}
+
 void read_wrapper(MapReader map, TrainOptions& options, JobConfig& job) {
   const std::string type = without_scope(map.text("type").value_or("OptimWrapper"));
   if (type == "AmpOptimWrapper") {
@@ -83,9 +94,7 @@ void read_wrapper(MapReader map, TrainOptions& options, JobConfig& job) {
   }
   if (auto optimizer = map.map("optimizer")) read_optimizer(*optimizer, options.optimizer);
   if (auto clip = map.map("clip_grad")) {
-    set(options.clip_norm, clip->number("max_norm"));
-    clip->find("norm_type");
-    clip->finish();
+    read_clipping(*clip, options);
   }
   skip(job, map, {"paramwise_cfg"},
        "weights alone decay, and quantizers have a rate of their own (quench.train.optimizer)");
@@ -93,67 +102,127 @@ void read_wrapper(MapReader map, TrainOptions& options, JobConfig& job) {
   map.finish();
 }
 
-// LinearLR, in epochs or in steps.
-void read_warmup(MapReader& map, bool by_epoch, TrainOptions& options) {
-  ScheduleOptions& schedule = options.schedule;
-  const double begin = map.number("begin").value_or(0);
-  if (begin != 0 || map.number("end_factor").value_or(1.0) != 1.0)
-    fail_at(map.tree(), "LinearLR is read as a warm-up: from the start to a factor of 1");
-  schedule.warmup_start = map.number("start_factor").value_or(1.0 / 3);
-  if (by_epoch) {
-    schedule.warmup_epochs = map.number("end").value_or(options.epochs);
-    return;
+// param_scheduler. mmengine multiplies what its entries say; here they are one warm-up and one shape after it.
+class SchedulerReader {
+ public:
+  SchedulerReader(TrainOptions& options, JobConfig& job)
+      : options_(options), schedule_(options.schedule), job_(job) {
+    schedule_.name = "constant";  // mmengine's rate stays if nobody changes it
   }
-  const auto end = map.integer("end", 0);
-  if (!end) fail_at(map.tree(), "LinearLR with 'by_epoch: false' needs 'end', in steps");
-  schedule.warmup_steps = *end;
-}
 
-// One entry of param_scheduler.
-void read_scheduler(MapReader map, TrainOptions& options, JobConfig& job) {
-  ScheduleOptions& schedule = options.schedule;
-  const std::string type = without_scope(map.text("type").value_or(""));
-  const double begin = map.number("begin").value_or(0);
-  for (const char* key : {"end", "convert_to_iter_based", "verbose"}) map.find(key);
-  const bool by_epoch = map.flag("by_epoch").value_or(true);
-  if (!by_epoch && type != "ConstantLR" && type != "LinearLR")
-    fail_at(map.tree(), "'by_epoch: false' is for LinearLR: give begin, end and milestones of ", type, " in epochs");
-  if (type == "LinearLR") {
-    read_warmup(map, by_epoch, options);
-  } else if (type == "CosineAnnealingLR") {
-    schedule.name = "cosine";
-    if (const auto length = map.number("T_max"); length && *length != options.epochs - begin)
-      note(job, concat("CosineAnnealingLR: falls step by step until the last epoch; its T_max of ", *length,
-                       " is not used"));
-    schedule.end = map.number("eta_min").value_or(0.0) / options.optimizer.lr;
-  } else if (type == "MultiStepLR") {
-    schedule.name = "multi_step";
-    const Tree* milestones = map.find("milestones");
-    if (!milestones || !milestones->is_list()) fail_at(map.tree(), "MultiStepLR needs a list of milestones");
-    for (const Tree& one : milestones->items) schedule.milestones.push_back(number_of(one, "milestones"));
-    schedule.gamma = map.number("gamma").value_or(0.1);
-  } else if (type == "StepLR") {
-    schedule.name = "step";
-    set(schedule.step_epochs, map.number("step_size"));
-    schedule.gamma = map.number("gamma").value_or(0.1);
-  } else if (type == "ConstantLR") {
+  void read(MapReader map) {
+    const std::string type = without_scope(map.text("type").value_or(""));
+    const double begin = map.number("begin").value_or(0);
+    for (const char* key : {"convert_to_iter_based", "verbose"}) map.find(key);
+    const bool by_epoch = map.flag("by_epoch").value_or(true);
+    if (!by_epoch && type != "ConstantLR" && type != "LinearLR")
+      fail_at(map.tree(), "'by_epoch: false' is for LinearLR: give begin, end and milestones of ", type, " in epochs");
+    if (type == "LinearLR")
+      read_warmup(map, by_epoch, begin);
+    else if (type == "ConstantLR")
+      read_constant(map);
+    else
+      read_shape(map, type, begin);
+    map.finish();
+  }
+
+  // Cosine falls from the end of the warm-up, which may stand behind it in the list.
+  void finish() {
+    if (!cosine_) return;
+    const bool by_step = schedule_.warmup_steps > 0;
+    if (!by_step && cosine_begin_ > schedule_.warmup_epochs)
+      fail_at(*cosine_, "CosineAnnealingLR begins at epoch ", cosine_begin_, ", where no warm-up ends: begin it at ",
+              schedule_.warmup_epochs);
+    if (by_step || cosine_begin_ < schedule_.warmup_epochs)
+      note(job_, concat("CosineAnnealingLR: falls from the end of the warm-up on, not from epoch ", cosine_begin_));
+  }
+
+ private:
+  // LinearLR, in epochs or in steps.
+  void read_warmup(MapReader& map, bool by_epoch, double begin) {
+    if (begin != 0 || map.number("end_factor").value_or(1.0) != 1.0)
+      fail_at(map.tree(), "LinearLR is read as a warm-up: from the start to a factor of 1");
+    if (warms_up_) fail_at(map.tree(), "a second LinearLR: there is one warm-up");
+    warms_up_ = true;
+    schedule_.warmup_start = map.number("start_factor").value_or(1.0 / 3);
+    if (by_epoch) {
+      schedule_.warmup_epochs = map.number("end").value_or(options_.epochs);
+      return;
+    }
+    const auto end = map.integer("end", 0);
+    if (!end) fail_at(map.tree(), "LinearLR with 'by_epoch: false' needs 'end', in steps");
+    schedule_.warmup_steps = *end;
+  }
+
+  static void read_constant(MapReader& map) {
+    map.find("end");
     if (map.number("factor").value_or(1.0 / 3) != 1.0)
       fail_at(map.tree(), "ConstantLR with a factor other than 1 is not supported: set the optimizer's lr instead");
-  } else {
-    fail_at(map.tree(), "unknown schedule '", type,
-            "'; known: ConstantLR, StepLR, MultiStepLR, CosineAnnealingLR, LinearLR (as a warm-up)");
   }
-  map.finish();
-}
+
+  void read_shape(MapReader& map, const std::string& type, double begin) {
+    if (!shape_.empty()) fail_at(map.tree(), "a second schedule, ", type, " beside ", shape_, ": there is one");
+    shape_ = type;
+    const auto end = map.number("end");
+    if (end && options_.max_steps == 0 && *end < options_.epochs)
+      fail_at(map.tree(), type, " ends at epoch ", *end, " of ", options_.epochs,
+              ": a schedule lasts until the last epoch");
+    if (type == "CosineAnnealingLR")
+      read_cosine(map, begin);
+    else if (type == "MultiStepLR")
+      read_milestones(map, begin);
+    else if (type == "StepLR")
+      read_steps(map, begin);
+    else
+      fail_at(map.tree(), "unknown schedule '", type,
+              "'; known: ConstantLR, StepLR, MultiStepLR, CosineAnnealingLR, LinearLR (as a warm-up)");
+  }
+
+  void read_cosine(MapReader& map, double begin) {
+    schedule_.name = "cosine";
+    cosine_ = &map.tree();
+    cosine_begin_ = begin;
+    if (const auto length = map.number("T_max"); length && *length != options_.epochs - begin)
+      note(job_, concat("CosineAnnealingLR: falls step by step until the last epoch; its T_max of ", *length,
+                        " is not used"));
+    schedule_.end = map.number("eta_min").value_or(0.0) / options_.optimizer.lr;
+  }
+
+  // mmengine counts them from `begin` on.
+  void read_milestones(MapReader& map, double begin) {
+    schedule_.name = "multi_step";
+    const Tree* milestones = map.find("milestones");
+    if (!milestones || !milestones->is_list()) fail_at(map.tree(), "MultiStepLR needs a list of milestones");
+    for (const Tree& one : milestones->items) schedule_.milestones.push_back(begin + number_of(one, "milestones"));
+    schedule_.gamma = map.number("gamma").value_or(0.1);
+  }
+
+  void read_steps(MapReader& map, double begin) {
+    if (begin != 0)
+      fail_at(map.tree(), "StepLR begins at epoch ", begin, "; here its steps count from epoch 0: use MultiStepLR");
+    schedule_.name = "step";
+    set(schedule_.step_epochs, map.number("step_size"));
+    schedule_.gamma = map.number("gamma").value_or(0.1);
+  }
+
+  TrainOptions& options_;
+  ScheduleOptions& schedule_;
+  JobConfig& job_;
+  bool warms_up_ = false;
+  std::string shape_;
+  const Tree* cosine_ = nullptr;
+  double cosine_begin_ = 0;
+};
 
 void read_schedulers(MapReader& top, TrainOptions& options, JobConfig& job) {
-  options.schedule.name = "constant";  // mmengine's rate stays if nobody changes it
+  SchedulerReader reader(options, job);
   const Tree* given = top.find("param_scheduler");
   if (!given) return;
   if (given->is_map() && given->entries.empty()) return;
-  if (!given->is_list()) return read_scheduler({*given, "param_scheduler"}, options, job);
+  if (!given->is_list()) reader.read({*given, "param_scheduler"});
   for (std::size_t i = 0; i < given->items.size(); ++i)
-    read_scheduler({given->items[i], concat("param_scheduler.", i)}, options, job);
+    reader.read({given->items[i], concat("param_scheduler.", i)});
+  reader.finish();
 }
 
 void keep_float_training(MapReader& top, JobConfig& job) {

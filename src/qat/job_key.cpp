@@ -17,20 +17,22 @@ bool decides_result(const std::string& key) {
   return key != "log_every" && key != "checkpoint_every" && key != "val_float";
 }
 
-// Collects the options as text.
+// Collects the options as lines: "optimizer.lr=0.01".
 class Listed {
  public:
   template <typename T>
   void operator()(const char* key, const T& field) {
-    if (decides_result(key)) text_ += concat(" ", key, "=", field);
+    if (decides_result(key)) text_ += concat(group_, key, "=", field, "\n");
   }
-  void operator()(const char* key, double field) { text_ += fmt::format(" {}={}", key, field); }
-  void operator()(const char* key, const std::optional<double>& field) { (*this)(key, field.value_or(-1)); }
+  void operator()(const char* key, double field) { text_ += fmt::format("{}{}={}\n", group_, key, field); }
+  void operator()(const char* key, const std::optional<double>& field) {
+    if (field) (*this)(key, *field);
+  }
   void operator()(const char* key, const std::vector<double>& field) {
     for (const double one : field) (*this)(key, one);
   }
   void operator()(const char* key, const std::vector<std::pair<int, int>>& field) {
-    for (const auto& [from, interval] : field) text_ += concat(" ", key, "=", from, ":", interval);
+    for (const auto& [from, interval] : field) (*this)(key, concat(from, ":", interval));
   }
   void operator()(const char* key, const Options& field) {
     enter(key);
@@ -38,12 +40,12 @@ class Listed {
       std::visit([&](const auto& one) { (*this)(name.c_str(), one); }, value);
     leave();
   }
-  void enter(const char* key) { text_ += concat(" ", key, "{"); }
-  void leave() { text_ += "}"; }
+  void enter(const char* key) { group_ = concat(key, "."); }
+  void leave() { group_.clear(); }
   const std::string& text() const { return text_; }
 
  private:
-  std::string text_;
+  std::string group_, text_;
 };
 
 // Structure and checksums of weights, of the network alone: scales that calibration found may differ in their last bits
@@ -74,13 +76,19 @@ std::string kind_of(const std::string& device) { return device.substr(0, device.
 
 std::uint64_t job_key(const QuantizedModel& model, const TrainData& data, const TrainOptions& options,
                       const Graph* teacher) {
+  return stable_hash(concat(network_text(model.graph), plan_text(model.plan), text_of_train_options(options),
+                            items_text(&data.train), " ", items_text(data.validation),
+                            teacher ? network_text(*teacher) : ""));
+}
+
+std::string text_of_train_options(const TrainOptions& options) {
   Listed listed;
   TrainOptions full = options;
   full.loop_options = checked_loop_options(options.loop, options.loop_options);
   visit_train_options(full, listed);
-  return stable_hash(concat(network_text(model.graph), plan_text(model.plan), listed.text(), " ", options.seed, " ",
-                            kind_of(options.device), " ", items_text(&data.train), " ", items_text(data.validation),
-                            teacher ? network_text(*teacher) : ""));
+  listed("seed", options.seed);
+  listed("device", kind_of(options.device));
+  return listed.text();
 }
 
 }  // namespace quench

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "quench/train.h"
 
@@ -11,5 +12,8 @@ namespace quench {
 // items of the data. The number of processes does not.
 std::uint64_t job_key(const QuantizedModel& model, const TrainData& data, const TrainOptions& options,
                       const Graph* teacher = nullptr);
+
+// The options alone, one per line.
+std::string text_of_train_options(const TrainOptions& options);
 
 }  // namespace quench

@@ -10,6 +10,7 @@
 #include "calibrate/fit_biases.h"
 #include "core/hash.h"
 #include "data/batch_size.h"
+#include "distributed/check_same.h"
 #include "qat/job_key.h"
 #include "qat/loss.h"
 #include "qat/train_checkpoint.h"
@@ -40,6 +41,15 @@ class Averaged {
  private:
   WeightAverage& average_;
 };
+
+// What must be the same in several processes, or they would wait for each other in different places.
+void check_same_options(const QuantizedModel& model, const TrainData& data, const TrainOptions& options) {
+  check_same(options.processes, "training options", [&] {
+    return concat(text_of_train_options(options), "val_float=", options.val_float, "\nresume=", options.resume,
+                  "\nvalidation data=", data.validation != nullptr, "\nfolder=", !options.folder.empty(),
+                  "\nstop=", static_cast<bool>(options.stop), "\nnodes of the model=", model.graph.nodes().size(), "\n");
+  });
+}
 
 TrainOptions with_loop_options(TrainOptions options) {
   options.loop_options = checked_loop_options(options.loop, options.loop_options);
@@ -72,8 +82,8 @@ class Trainer : public Training {
     state_.key = key;
     if (!options_.folder.empty() && is_first()) remove_half_written(options_.folder);
     if (options_.resume) resume();
-    if (batch_ != options_.batch)
-      record_.notes.push_back(concat("batch ", options_.batch, ": the model fixes its batch at ", batch_));
+    note(fixed_batch_note(model_.graph, data_.train, options_.batch));
+    note(idle_options_note(options_, data_.validation != nullptr));
     log_ = std::make_unique<TrainingLog>(is_first() ? options_.folder : "", state_.step);
     record_.resumed_from = state_.step;
     stop_if_asked();
@@ -126,6 +136,9 @@ class Trainer : public Training {
   }
 
  private:
+  void note(std::string text) {
+    if (!text.empty()) record_.notes.push_back(std::move(text));
+  }
   bool is_first() const { return together_.is_first(); }
   bool is_over() const { return options_.max_steps > 0 && state_.step >= options_.max_steps; }
   std::int64_t all_steps() const {
@@ -253,7 +266,7 @@ class Trainer : public Training {
 
   void resume() {
     std::optional<TrainState> found = read_checkpoint(options_.folder, state_.key, together_.processes());
-    if (!found) return record_.notes.push_back("there was no checkpoint to resume from: trained from the start");
+    if (!found) return note("there was no checkpoint to resume from: trained from the start");
     if (found->norms_frozen) graph_.freeze_norms();
     graph_.load(found->tensors["model"]);
     optimizer_.load(found->tensors["optimizer"]);
@@ -271,7 +284,7 @@ class Trainer : public Training {
     record_.steps = state_.step;
     record_.items = state_.items;
     record_.seconds = state_.seconds;
-    if (!step_.note().empty()) record_.notes.push_back(step_.note());
+    note(step_.note());
     return std::move(record_);
   }
 
@@ -300,6 +313,7 @@ TrainRecord trained(QuantizedModel& model, const TrainData& data, const TrainOpt
   check_train_options(options);
   check_trainable(data.train, options);
   if (data.validation) check_validates(model.graph, *data.validation, options);
+  check_same_options(model, data, options);
   const std::uint64_t key = job_key(model, data, options, teacher);
   return Trainer(model, data, options, teacher).run(key);
 }

@@ -1,8 +1,13 @@
 #include "qat/training_notes.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "core/counted.h"
+#include "core/joined.h"
+#include "data/batch_size.h"
+#include "data/item_noun.h"
+#include "quench/distributed.h"
 #include "quench/pass.h"
 
 namespace quench {
@@ -13,7 +18,101 @@ std::int64_t dropouts(const Graph& graph) {
                        [](const auto& node) { return node->op() == "Dropout"; });
 }
 
+constexpr std::size_t kChannelsNamed = 8;
+
+// "3 17 ..." -> "3, 17 and 40 more"
+std::string first_channels(const std::string& all) {
+  std::istringstream stream(all);
+  std::vector<std::string> named;
+  std::size_t count = 0;
+  for (std::string one; stream >> one; ++count)
+    if (count < kChannelsNamed) named.push_back(one);
+  return joined(named) + (count > kChannelsNamed ? concat(" and ", count - kChannelsNamed, " more") : "");
+}
+
+// Collects names of options whose value is not the usual one.
+class Changed {
+ public:
+  template <typename T>
+  void add_if(bool idle, const char* name, const T& value, const T& usual) {
+    if (idle && value != usual) names_.emplace_back(name);
+  }
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+void add_idle(const OptimizerOptions& given, Changed& idle) {
+  const OptimizerOptions usual;
+  const bool is_sgd = given.name == "sgd";
+  idle.add_if(!is_sgd && given.momentum > 0, "optimizer.momentum", given.momentum, usual.momentum);  // 0: torch's
+  idle.add_if(is_sgd, "optimizer.beta1", given.beta1, usual.beta1);
+  idle.add_if(is_sgd, "optimizer.beta2", given.beta2, usual.beta2);
+  idle.add_if(is_sgd, "optimizer.epsilon", given.epsilon, usual.epsilon);
+}
+
+void add_idle(const ScheduleOptions& given, Changed& idle) {
+  const ScheduleOptions usual;
+  const bool steps = given.name == "step", at_milestones = given.name == "multi_step";
+  idle.add_if(!steps, "schedule.step_epochs", given.step_epochs, usual.step_epochs);
+  idle.add_if(!at_milestones, "schedule.milestones", given.milestones, usual.milestones);
+  idle.add_if(!steps && !at_milestones, "schedule.gamma", given.gamma, usual.gamma);
+  idle.add_if(given.name != "cosine", "schedule.end", given.end, usual.end);
+  idle.add_if(given.warmup_epochs == 0 && given.warmup_steps == 0, "schedule.warmup_start", given.warmup_start,
+              usual.warmup_start);
+}
+
+void add_idle_validation(const TrainOptions& given, Changed& idle) {
+  const TrainOptions usual;
+  idle.add_if(true, "val_begin", given.val_begin, usual.val_begin);
+  idle.add_if(true, "val_interval", given.val_interval, usual.val_interval);
+  idle.add_if(true, "dynamic_intervals", given.dynamic_intervals, usual.dynamic_intervals);
+  idle.add_if(true, "val_float", given.val_float, usual.val_float);
+}
+
 }  // namespace
+
+std::string fixed_batch_note(const Graph& graph, const Dataset& data, std::int64_t batch) {
+  const std::int64_t fixed = fixed_batch(graph, &data);
+  if (fixed <= 0 || fixed == batch) return "";
+  return concat("the model fixes its batch at ", fixed, ": a step takes ", counted(fixed, item_noun(data)), ", not ",
+                batch, ", which calls for a lower learning rate; export it with an open batch dimension to change that");
+}
+
+std::string idle_options_note(const TrainOptions& options, bool validates) {
+  const TrainOptions usual;
+  Changed idle;
+  add_idle(options.optimizer, idle);
+  add_idle(options.schedule, idle);
+  idle.add_if(options.distill.weight == 0, "distill.temperature", options.distill.temperature,
+              usual.distill.temperature);
+  idle.add_if(options.distill.weight == 1, "label_smoothing", options.label_smoothing, usual.label_smoothing);
+  idle.add_if(options.loop != "qat_epoch", "disable_observer_begin", options.disable_observer_begin,
+              usual.disable_observer_begin);
+  idle.add_if(!options.processes || !options.processes->are_several(), "sync_bn", options.sync_bn, usual.sync_bn);
+  if (!validates) add_idle_validation(options, idle);
+  if (idle.names().empty()) return "";
+  return concat(joined_in_quotes(idle.names()), idle.names().size() == 1 ? " has" : " have",
+                " no effect with the other options of training", validates ? "" : ", without validation data");
+}
+
+std::string worse_warning(const TrainRecord& record, const TrainOptions& options) {
+  const std::string advice =
+      concat(". Try a learning rate below ", options.optimizer.lr, " (TrainOptions::optimizer), or quantize without ",
+             "training");
+  if (record.start && record.best_epoch == 0)
+    return concat("training did not help: no epoch was better on the validation data than the calibrated model, which ",
+                  "is what was kept", advice);
+  if (record.epochs.empty()) return "";
+  const TrainEpoch &first = record.epochs.front(), &last = record.epochs.back();
+  if (record.start && record.best_epoch == last.epoch && last.quantized && *last.quantized < *record.start)
+    return concat("training made the network worse on the validation data", advice);
+  if (!last.quantized && last.loss > first.loss)
+    return concat("training made the network worse: the loss rose from ", first.loss, " in the first epoch to ",
+                  last.loss, " in the last one", advice);
+  return "";
+}
 
 std::vector<std::string> guarded_notes(const Graph& trained) {
   Graph folded = trained;  // shares the tensors; folding replaces them
@@ -21,7 +120,7 @@ std::vector<std::string> guarded_notes(const Graph& trained) {
   std::vector<std::string> notes;
   for (const auto& node : folded.nodes())
     if (const auto found = node->metadata.find("quench.guarded_channels"); found != node->metadata.end())
-      notes.push_back(concat(node->where(), ": channels ", found->second,
+      notes.push_back(concat(node->where(), ": channels ", first_channels(found->second),
                              " have a BatchNorm factor near 0, by which training does not divide; they are "
                              "folded with it all the same (docs/numerics.md 8.5)"));
   return notes;

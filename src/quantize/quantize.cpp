@@ -88,10 +88,7 @@ class Quantizing {
     if (is_first()) stages_.run("compare", [&] { compare(); });
     if (data_.eval) stages_.run("evaluate", [&] { evaluate_both(); });
     if (data_.profile && is_first()) stages_.run("profile", [&] { profile_layers(); });
-    if (const auto warning = fallen_apart_warning(record_, config_)) {
-      record_.warnings.push_back(*warning);
-      say(*warning);
-    }
+    if (const auto warning = fallen_apart_warning(record_, config_)) warn(*warning);
     record_.stages = stages_.records();
     if (model_.stage >= ModelStage::kCalibrated) verify(model_, model_.stage);
     return {std::move(model_), std::move(record_)};
@@ -143,6 +140,10 @@ class Quantizing {
 
   void say(const std::string& warning) const {
     if (options_.warned && is_first()) options_.warned(warning);
+  }
+  void warn(const std::string& text) {
+    record_.warnings.push_back(text);
+    say(text);
   }
   void note(std::string text) { record_.notes.push_back(std::move(text)); }
 
@@ -252,6 +253,7 @@ class Quantizing {
     record_.trained = train(model_, {*data_.train, data_.validation}, options, teacher());
     run_passes(model_.graph, {"fold_live_norms", "eliminate_dead", "infer_shapes"});
     for (const std::string& text : record_.trained->notes) note(text);
+    if (const std::string text = worse_warning(*record_.trained, options); !text.empty()) warn(text);
     if (std::string text = dropout_note(original_, model_.graph); !text.empty()) note(std::move(text));
     fused_ = without_quantizers(model_.graph);  // the float network that it has become
     record_.plan = model_.plan;

@@ -123,6 +123,39 @@ TEST(MmrazorTrain, WarmsUpInSteps) {
                   "'by_epoch: false' is for LinearLR");
 }
 
+// One warm-up and one shape after it, until the last epoch: what else mmengine can chain is refused, or noted.
+TEST(MmrazorTrain, SchedulesThatMeanSomethingElseAreRefused) {
+  const std::string loop = kModel + "train_cfg: {type: QATEpochBasedLoop, max_epochs: 10}\nparam_scheduler:\n";
+  const std::string warmup = "- {type: LinearLR, end: 2}\n";
+  EXPECT_CONTAINS(refused(loop + "- {type: CosineAnnealingLR, T_max: 5, end: 5}"),
+                  "CosineAnnealingLR ends at epoch 5 of 10: a schedule lasts until the last epoch");
+  EXPECT_CONTAINS(refused(loop + "- {type: StepLR, step_size: 3}\n- {type: CosineAnnealingLR, T_max: 10}"),
+                  "a second schedule, CosineAnnealingLR beside StepLR");
+  EXPECT_CONTAINS(refused(loop + warmup + warmup), "a second LinearLR");
+  EXPECT_CONTAINS(refused(loop + "- {type: CosineAnnealingLR, begin: 4}\n" + warmup),
+                  "begins at epoch 4, where no warm-up ends: begin it at 2");
+  EXPECT_CONTAINS(refused(loop + "- {type: StepLR, step_size: 3, begin: 1}"), "use MultiStepLR");
+  const JobConfig chained = job_of(loop + warmup + "- {type: CosineAnnealingLR, T_max: 10}");
+  EXPECT_TRUE(has_note(chained, "falls from the end of the warm-up on, not from epoch 0"));
+  EXPECT_FALSE(has_note(job_of(loop + warmup + "- {type: CosineAnnealingLR, T_max: 8, begin: 2, end: 10}"), "Cosine"));
+  EXPECT_EQ(job_of(loop + "- {type: MultiStepLR, milestones: [2, 4], begin: 3}").train->schedule.milestones,
+            (std::vector<double>{5, 7}));
+}
+
+TEST(MmrazorTrain, GradientsAreClippedByTheirNorm) {
+  const std::string loop = kModel + "train_cfg: {type: QATEpochBasedLoop, max_epochs: 1}\noptim_wrapper: {clip_grad: ";
+  EXPECT_EQ(job_of(loop + "{max_norm: 2, norm_type: 2}}").train->clip_norm, 2);
+  EXPECT_CONTAINS(refused(loop + "{max_norm: 2, norm_type: 1}}"), "by their L2 norm (max_norm) only");
+  EXPECT_CONTAINS(refused(loop + "{type: value, clip_value: 2}}"), "by their L2 norm (max_norm) only");
+  EXPECT_CONTAINS(refused(loop + "{norm_type: 2}}"), "needs 'max_norm'");
+}
+
+TEST(MmrazorTrain, ResumingIsTheCommandLinesToSay) {
+  const std::string loop = kModel + "train_cfg: {type: QATEpochBasedLoop, max_epochs: 1}\n";
+  EXPECT_TRUE(has_note(job_of(loop + "resume: true"), "QuantizeOptions::resume continues an interrupted run"));
+  EXPECT_FALSE(has_note(job_of(loop + "resume: false"), "resume"));
+}
+
 TEST(MmrazorTrain, AnArchitectureWithACheckpointIsAModelOfTheZoo) {
   const std::string model =
       "model: {type: mmrazor.MMArchitectureQuant, float_checkpoint: r18.pth, architecture: {type: ImageClassifier, "

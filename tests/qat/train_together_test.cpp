@@ -267,6 +267,18 @@ TEST(TrainTogether, SaysWhatCannotBeShared) {
   });
 }
 
+// They would wait for each other in different places.
+TEST(TrainTogether, OtherOptionsInOneAreAnError) {
+  together(2, [](const Processes& processes) {
+    TrainOptions options = quick();
+    options.processes = &processes;
+    options.optimizer.lr = processes.is_first() ? 0.02 : 0.03;
+    QuantizedModel model = calibrated();
+    EXPECT_ERROR(train(model, {items()}, options),
+                 "rank 1 of 2 has other training options (optimizer.lr=0.03) than rank 0 (optimizer.lr=0.02)");
+  });
+}
+
 TEST(TrainTogether, SharesAreRowsOfTheBatch) {
   together(2, [](const Processes& processes) {
     QuantizedModel model = calibrated();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "data/files.h"
 #include "qat/quarters_net.h"
 #include "support/expect_error.h"
 
@@ -45,6 +46,62 @@ TEST(TrainingNotes, CountDropoutThatIsGone) {
   graph.add_output(graph.add("Dropout", "second", {&first.output()}).output());
   EXPECT_EQ(dropout_note(graph, graph), "");
   EXPECT_EQ(dropout_note(graph, Graph()), "2 Dropout nodes taken out of the network: it trains without dropout");
+}
+
+// A network that reads exactly 8 images at a time.
+TEST(TrainingNotes, SayThatTheModelFixesItsBatch) {
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {8, 1, 12, 12}));
+  graph.add_output(graph.add("Flatten", "flat", {&x}).output());
+  EXPECT_EQ(fixed_batch_note(graph, items(), 8), "");
+  EXPECT_CONTAINS(fixed_batch_note(graph, items(), 32), "the model fixes its batch at 8: a step takes 8 images, not 32");
+  EXPECT_EQ(fixed_batch_note(untrained(), items(), 32), "");
+}
+
+TEST(TrainingNotes, NameOptionsWithoutEffect) {
+  EXPECT_EQ(idle_options_note({}, true), "");
+  EXPECT_EQ(idle_options_note({}, false), "");
+  TrainOptions options;
+  options.schedule.gamma = 0.2;
+  EXPECT_EQ(idle_options_note(options, true), "'schedule.gamma' has no effect with the other options of training");
+  options.schedule.name = "step";
+  EXPECT_EQ(idle_options_note(options, true), "");
+  options.optimizer.name = "adam";
+  options.optimizer.momentum = 0.5;
+  options.disable_observer_begin = 2;
+  options.val_interval = 3;
+  EXPECT_EQ(idle_options_note(options, false),
+            "'optimizer.momentum', 'disable_observer_begin', 'val_interval' have no effect with the other options of "
+            "training, without validation data");
+}
+
+TrainRecord record_of(std::optional<double> start, const std::vector<TrainEpoch>& epochs, int best) {
+  TrainRecord record;
+  record.start = start;
+  record.epochs = epochs;
+  record.best_epoch = best;
+  return record;
+}
+
+TrainEpoch epoch_of(int number, double loss, std::optional<double> score) {
+  TrainEpoch epoch;
+  epoch.epoch = number;
+  epoch.loss = loss;
+  epoch.quantized = score;
+  return epoch;
+}
+
+TEST(TrainingNotes, WarnWhereTrainingDidNotHelp) {
+  const TrainOptions options;
+  const auto said = [&](const TrainRecord& record) { return worse_warning(record, options); };
+  EXPECT_CONTAINS(said(record_of(0.9, {epoch_of(1, 1.0, 0.8)}, 0)), "no epoch was better on the validation data");
+  EXPECT_EQ(said(record_of(0.9, {epoch_of(1, 1.0, 0.91)}, 1)), "");
+  EXPECT_CONTAINS(said(record_of(0.9, {epoch_of(1, 1.0, 0.8)}, 1)), "worse on the validation data");  // keep_best: false
+  EXPECT_CONTAINS(said(record_of({}, {epoch_of(1, 1.0, {}), epoch_of(2, 1.5, {})}, 2)),
+                  "the loss rose from 1 in the first epoch to 1.5 in the last one");
+  EXPECT_CONTAINS(said(record_of({}, {epoch_of(1, 1.0, {}), epoch_of(2, 1.5, {})}, 2)), "rate below 0.01");
+  EXPECT_EQ(said(record_of({}, {epoch_of(1, 1.0, {}), epoch_of(2, 0.5, {})}, 2)), "");
+  EXPECT_EQ(said(record_of({}, {}, 0)), "");
 }
 
 }  // namespace

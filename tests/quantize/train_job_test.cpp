@@ -33,5 +33,24 @@ TEST(TrainJob, SaysThatItTrainsWithoutDropout) {
   EXPECT_EQ(std::count(plain.begin(), plain.end(), said), 0);
 }
 
+// At this rate all that the network has learned is gone after a step.
+TEST(TrainJob, WarnsWhereTrainingDidNotHelp) {
+  JobConfig job;
+  job.quant.platform = "tensorrt_qdq";
+  job.train = quick();
+  job.train->max_steps = 2;
+  job.train->optimizer.lr = 10;
+  QuantizeData data(items());
+  data.train = &items();
+  data.validation = &others();
+  std::vector<std::string> said;
+  QuantizeOptions options;
+  options.warned = [&](const std::string& warning) { said.push_back(warning); };
+  const QuantizeRecord record = quantize(net(), data, job, options).record;
+  ASSERT_EQ(record.warnings.size(), 1U);
+  EXPECT_NE(record.warnings[0].find("training did not help"), std::string::npos) << record.warnings[0];
+  EXPECT_EQ(said, record.warnings);
+}
+
 }  // namespace
 }  // namespace quench
