@@ -105,8 +105,7 @@ void read_wrapper(MapReader map, TrainOptions& options, JobConfig& job) {
 // param_scheduler. mmengine multiplies what its entries say; here they are one warm-up and one shape after it.
 class SchedulerReader {
  public:
-  SchedulerReader(TrainOptions& options, JobConfig& job)
-      : options_(options), schedule_(options.schedule), job_(job) {
+  SchedulerReader(TrainOptions& options, JobConfig& job) : options_(options), schedule_(options.schedule), job_(job) {
     schedule_.name = "constant";  // mmengine's rate stays if nobody changes it
   }
 
@@ -220,8 +219,7 @@ void read_schedulers(MapReader& top, TrainOptions& options, JobConfig& job) {
   if (!given) return;
   if (given->is_map() && given->entries.empty()) return;
   if (!given->is_list()) reader.read({*given, "param_scheduler"});
-  for (std::size_t i = 0; i < given->items.size(); ++i)
-    reader.read({given->items[i], concat("param_scheduler.", i)});
+  for (std::size_t i = 0; i < given->items.size(); ++i) reader.read({given->items[i], concat("param_scheduler.", i)});
   reader.finish();
 }
 

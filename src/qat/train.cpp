@@ -47,7 +47,8 @@ void check_same_options(const QuantizedModel& model, const TrainData& data, cons
   check_same(options.processes, "training options", [&] {
     return concat(text_of_train_options(options), "val_float=", options.val_float, "\nresume=", options.resume,
                   "\nvalidation data=", data.validation != nullptr, "\nfolder=", !options.folder.empty(),
-                  "\nstop=", static_cast<bool>(options.stop), "\nnodes of the model=", model.graph.nodes().size(), "\n");
+                  "\nstop=", static_cast<bool>(options.stop), "\nnodes of the model=", model.graph.nodes().size(),
+                  "\n");
   });
 }
 

@@ -77,7 +77,8 @@ std::string fixed_batch_note(const Graph& graph, const Dataset& data, std::int64
   const std::int64_t fixed = fixed_batch(graph, &data);
   if (fixed <= 0 || fixed == batch) return "";
   return concat("the model fixes its batch at ", fixed, ": a step takes ", counted(fixed, item_noun(data)), ", not ",
-                batch, ", which calls for a lower learning rate; export it with an open batch dimension to change that");
+                batch,
+                ", which calls for a lower learning rate; export it with an open batch dimension to change that");
 }
 
 std::string idle_options_note(const TrainOptions& options, bool validates) {
@@ -98,9 +99,8 @@ std::string idle_options_note(const TrainOptions& options, bool validates) {
 }
 
 std::string worse_warning(const TrainRecord& record, const TrainOptions& options) {
-  const std::string advice =
-      concat(". Try a learning rate below ", options.optimizer.lr, " (TrainOptions::optimizer), or quantize without ",
-             "training");
+  const std::string advice = concat(". Try a learning rate below ", options.optimizer.lr,
+                                    " (TrainOptions::optimizer), or quantize without ", "training");
   if (record.start && record.best_epoch == 0)
     return concat("training did not help: no epoch was better on the validation data than the calibrated model, which ",
                   "is what was kept", advice);

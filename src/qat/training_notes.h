@@ -8,7 +8,8 @@
 
 namespace quench {
 
-// A model that fixes its batch takes that many items per step, whatever was asked for; "" where it takes what was asked.
+// A model that fixes its batch takes that many items per step, whatever was asked for; "" where it takes what was
+// asked.
 std::string fixed_batch_note(const Graph& graph, const Dataset& data, std::int64_t batch);
 // Options with another value than the usual one that have no effect with the others', or without validation data; "" if
 // there are none.
@@ -16,8 +17,8 @@ std::string idle_options_note(const TrainOptions& options, bool validates);
 // That the network is no better than before, as far as scores or losses tell; "" otherwise.
 std::string worse_warning(const TrainRecord& record, const TrainOptions& options);
 
-// Channels whose BatchNorm factor was too small to divide by (docs/numerics.md 8.2), a text for each layer with such. Of many
-// channels the first are named.
+// Channels whose BatchNorm factor was too small to divide by (docs/numerics.md 8.2), a text for each layer with such.
+// Of many channels the first are named.
 std::vector<std::string> guarded_notes(const Graph& trained);
 // Whether Dropout of the float network is gone from the one that trains; "" if none is.
 std::string dropout_note(const Graph& original, const Graph& trained);

@@ -22,9 +22,10 @@ TEST(CheckSame, SameTextsPass) {
 
 TEST(CheckSame, NamesTheLinesThatDiffer) {
   together(2, [](const Processes& processes) {
-    EXPECT_ERROR(check_same(&processes, "options",
-                            [&] { return concat("a=1\nb=", processes.rank(), "\n", processes.is_first() ? "" : "c=3"); }),
-                 "rank 1 of 2 has other options (b=1, c=3) than rank 0 (b=0): all must be given the same");
+    EXPECT_ERROR(
+        check_same(&processes, "options",
+                   [&] { return concat("a=1\nb=", processes.rank(), "\n", processes.is_first() ? "" : "c=3"); }),
+        "rank 1 of 2 has other options (b=1, c=3) than rank 0 (b=0): all must be given the same");
     EXPECT_ERROR(check_same(&processes, "options", [&] { return processes.is_first() ? "a" : "a\nb"; }),
                  "rank 1 of 2 has other options (b) than rank 0 (none)");
   });

@@ -54,7 +54,8 @@ TEST(TrainingNotes, SayThatTheModelFixesItsBatch) {
   Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {8, 1, 12, 12}));
   graph.add_output(graph.add("Flatten", "flat", {&x}).output());
   EXPECT_EQ(fixed_batch_note(graph, items(), 8), "");
-  EXPECT_CONTAINS(fixed_batch_note(graph, items(), 32), "the model fixes its batch at 8: a step takes 8 images, not 32");
+  EXPECT_CONTAINS(fixed_batch_note(graph, items(), 32),
+                  "the model fixes its batch at 8: a step takes 8 images, not 32");
   EXPECT_EQ(fixed_batch_note(untrained(), items(), 32), "");
 }
 
@@ -96,7 +97,8 @@ TEST(TrainingNotes, WarnWhereTrainingDidNotHelp) {
   const auto said = [&](const TrainRecord& record) { return worse_warning(record, options); };
   EXPECT_CONTAINS(said(record_of(0.9, {epoch_of(1, 1.0, 0.8)}, 0)), "no epoch was better on the validation data");
   EXPECT_EQ(said(record_of(0.9, {epoch_of(1, 1.0, 0.91)}, 1)), "");
-  EXPECT_CONTAINS(said(record_of(0.9, {epoch_of(1, 1.0, 0.8)}, 1)), "worse on the validation data");  // keep_best: false
+  EXPECT_CONTAINS(said(record_of(0.9, {epoch_of(1, 1.0, 0.8)}, 1)),
+                  "worse on the validation data");  // keep_best: false
   EXPECT_CONTAINS(said(record_of({}, {epoch_of(1, 1.0, {}), epoch_of(2, 1.5, {})}, 2)),
                   "the loss rose from 1 in the first epoch to 1.5 in the last one");
   EXPECT_CONTAINS(said(record_of({}, {epoch_of(1, 1.0, {}), epoch_of(2, 1.5, {})}, 2)), "rate below 0.01");

@@ -9,8 +9,8 @@
 namespace quench {
 namespace {
 
-// Both blocks do the same. A convolution and its ReLU give 512 numbers each, of which each sum has 9 products per channel
-// that it reads: 8 in a block, 3 in the stem.
+// Both blocks do the same. A convolution and its ReLU give 512 numbers each, of which each sum has 9 products per
+// channel that it reads: 8 in a block, 3 in the stem.
 TEST(WorkOfUnits, FollowsShapesAndIsOneOnAverage) {
   const Graph graph = residual_net();
   const std::vector<Unit> units = find_units(graph, {"layer", {}});
