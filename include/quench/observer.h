@@ -98,6 +98,7 @@ struct ObserverEntry {
   bool refreshable = false;  // may observe and quantize at once (QAT's moving average)
   bool needs_data = true;    // else qparams() answers before anything was observed
   bool affine = true;        // else only symmetric integer schemes are taken
+  bool finds_scale = true;   // else what has it stays float
 };
 using ObserverRegistry = Registry<ObserverEntry>;
 

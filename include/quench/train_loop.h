@@ -49,6 +49,7 @@ struct TrainLoopEntry {
   static constexpr const char* kKind = "training loop";
   std::unique_ptr<TrainLoop> (*make)() = nullptr;
   std::vector<OptionInfo> options = {};  // it reads them from Training::options().loop_options
+  bool observes = true;                  // in every epoch, until TrainOptions::disable_observer_begin
 };
 using TrainLoopRegistry = Registry<TrainLoopEntry>;
 

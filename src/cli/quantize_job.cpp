@@ -331,6 +331,9 @@ bool QuantizeJob::deploy_configured() const {
 }
 
 QuantizeJob job_of(const QuantizeArguments& arguments) {
+  QUENCH_CHECK(arguments.plan.empty() || arguments.bits.empty(),
+               "--bits has no effect with --plan, which says how many bits each tensor has: edit the plan, or make one "
+               "with other bits (quench plan --set defaults.weight.bits=4)");
   QuantizeJob job;
   QuantArguments quant = arguments.quant;
   const auto is_config = [](const std::string& file) {

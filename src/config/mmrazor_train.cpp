@@ -44,7 +44,10 @@ void read_loop(MapReader map, TrainOptions& options, JobConfig& job) {
   set(options.max_steps, map.integer("max_iters", 1));
   if (const auto epochs = map.integer("max_epochs", 1))
     options.epochs = static_cast<int>(*epochs);
-  else if (options.max_steps == 0)
+  else if (options.max_steps > 0)
+    fail_at(map.tree(), "'train_cfg.max_iters' without 'max_epochs': ", *map.text("type"),
+            " counts in epochs; give 'max_epochs', which max_iters may cut short");
+  else
     note(job, concat("'train_cfg.max_epochs' is missing: ", options.epochs, " epochs"));
   set(options.val_begin, map.integer("val_begin", 0));
   set(options.val_interval, map.integer("val_interval", 1));
@@ -163,7 +166,7 @@ class SchedulerReader {
     if (!shape_.empty()) fail_at(map.tree(), "a second schedule, ", type, " beside ", shape_, ": there is one");
     shape_ = type;
     const auto end = map.number("end");
-    if (end && options_.max_steps == 0 && *end < options_.epochs)
+    if (end && *end < options_.epochs)
       fail_at(map.tree(), type, " ends at epoch ", *end, " of ", options_.epochs,
               ": a schedule lasts until the last epoch");
     if (type == "CosineAnnealingLR")

@@ -86,11 +86,11 @@ Tree with_reconstruction(Tree own, const Tree& layout, JobConfig& job) {
   if (job.method.name.empty() || !said || !said->is_map()) return own;
   Tree both = *layout.find("quantize")->find("reconstruction");
   const Tree* name = said->find("name");
-  if (!name || name->is_null()) {
+  if (!name || name->is_null() || name->text == job.method.name) {
     both = with_scale_rate(std::move(both), job.method.name, job);
     apply_override(both, "name=" + job.method.name);
     said->erase("name");
-  } else if (name->text != job.method.name) {
+  } else {
     const PtqMethod& other =
         at_place(*name, [&]() -> const PtqMethod& { return PtqMethodRegistry::instance().get(name->text); });
     both = kept_by(other, name->text, both, job);

@@ -41,7 +41,7 @@ void end_now(int signal) {
   if (noted == 0) noted_at = now_in_milliseconds();
   int none = 0;
   const bool is_first = noted.compare_exchange_strong(none, signal);
-  if (is_first && postponed) return say("\ninterrupted: ending in good order; once more ends at once\n");
+  if (is_first && postponed) return say("\ninterrupted: stopping cleanly; press Ctrl-C again to stop at once\n");
   if (is_first && watched) {
     due = true;
     return;

@@ -27,13 +27,17 @@ std::map<std::string, at::Tensor> state_of(const TensorMap& all, std::size_t obs
 
 using State = std::map<std::string, at::Tensor>;
 
-bool has_seen(const State& state) { return state.at("batches").item<std::int64_t>() > 0; }
+std::int64_t batches_of(const State& state) {
+  const auto found = state.find("batches");
+  return found == state.end() ? 0 : found->second.item<std::int64_t>();
+}
 
 // Both began with `before`. A moving range is monotone in that of the batch, so that its least and greatest value over
-// the shares is the one that the whole batch gives, to the bit. What is neither is a sum.
+// the shares is the one that the whole batch gives, to the bit. What is neither is a sum. A share that was empty is
+// still at `before`, and says nothing of this batch.
 void join(State& own, const State& other, const State& before) {
-  if (!has_seen(other)) return;
-  if (!has_seen(own)) {
+  if (batches_of(other) == batches_of(before)) return;
+  if (batches_of(own) == batches_of(before)) {
     own = other;
     return;
   }

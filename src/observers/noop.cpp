@@ -15,6 +15,6 @@ class Noop : public ScalelessObserver {
 }  // namespace
 
 QUENCH_REGISTER_ITEM(ObserverEntry, "noop", "sees nothing and finds no scale (torch's NoopObserver)",
-                     {new_observer<Noop>, {}, true, false, false})
+                     {new_observer<Noop>, {}, true, false, false, true, false})
 
 }  // namespace quench

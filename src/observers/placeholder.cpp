@@ -17,6 +17,6 @@ class Placeholder : public ScalelessObserver {
 }  // namespace
 
 QUENCH_REGISTER_ITEM(ObserverEntry, "placeholder", "carries a type and finds no scale (torch's PlaceholderObserver)",
-                     {new_observer<Placeholder>, {}, true, false, false})
+                     {new_observer<Placeholder>, {}, true, false, false, true, false})
 
 }  // namespace quench

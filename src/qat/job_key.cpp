@@ -81,6 +81,11 @@ std::uint64_t job_key(const QuantizedModel& model, const TrainData& data, const 
                             teacher ? network_text(*teacher) : ""));
 }
 
+std::string text_of_model(const QuantizedModel& model) {
+  return concat("a network with checksum ", stable_hash(network_text(model.graph)), "\na plan with checksum ",
+                stable_hash(plan_text(model.plan)), "\n");
+}
+
 std::string text_of_train_options(const TrainOptions& options) {
   Listed listed;
   TrainOptions full = options;

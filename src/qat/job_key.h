@@ -13,7 +13,8 @@ namespace quench {
 std::uint64_t job_key(const QuantizedModel& model, const TrainData& data, const TrainOptions& options,
                       const Graph* teacher = nullptr);
 
-// The options alone, one per line.
+// The options alone, one per line; and checksums of network and plan.
 std::string text_of_train_options(const TrainOptions& options);
+std::string text_of_model(const QuantizedModel& model);
 
 }  // namespace quench

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "qat/schedule.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -63,10 +64,13 @@ at::Tensor distance(const at::Tensor& logits, const at::Tensor& teacher, double 
 
 }  // namespace
 
-void check_trainable(const Dataset& data, const TrainOptions& options) {
+void check_trainable(const Graph& graph, const Dataset& data, const TrainOptions& options) {
   QUENCH_CHECK(data.task() != Task::kNone || options.distill.weight == 1,
                "the training data has no labels: to learn from the float model alone, set train.distill.weight to 1");
   QUENCH_CHECK(data.size() > 0, "the training data is empty");
+  const std::int64_t steps = steps_per_epoch(graph, data, options) * options.epochs;
+  QUENCH_CHECK(options.schedule.warmup_steps <= steps, "the warm-up takes ", options.schedule.warmup_steps,
+               " steps; all ", options.epochs, " epochs have ", steps);
 }
 
 void check_labels(const Batch& batch, std::int64_t classes) {

@@ -22,7 +22,7 @@ void check_labels(const Batch& batch, std::int64_t classes);
 // How many labels or tokens of the batch count.
 double targets_in(const Batch& batch, const Dataset& data);
 
-// Throws if the data cannot train: no labels, and no float model to learn from.
-void check_trainable(const Dataset& data, const TrainOptions& options);
+// Throws if the data cannot train: no labels, and no float model to learn from; or fewer steps than the warm-up has.
+void check_trainable(const Graph& graph, const Dataset& data, const TrainOptions& options);
 
 }  // namespace quench

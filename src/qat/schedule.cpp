@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "data/batch_size.h"
 #include "quench/error.h"
 #include "quench/registry.h"
 
@@ -69,6 +70,10 @@ void check_schedule(const ScheduleOptions& schedule, int epochs) {
   for (const auto& [name, share] : {std::pair("schedule.end", schedule.end), {"warmup_start", schedule.warmup_start}})
     QUENCH_CHECK(share >= 0 && share <= 1, name, " is ", share, "; it is a share of the rate, from 0 to 1");
   QUENCH_CHECK(schedule.gamma > 0, "gamma is ", schedule.gamma, "; it must be above 0");
+}
+
+std::int64_t steps_per_epoch(const Graph& graph, const Dataset& data, const TrainOptions& options) {
+  return std::max<std::int64_t>(data.size() / choose_batch(graph, &data, 0, options.batch), 1);
 }
 
 }  // namespace quench

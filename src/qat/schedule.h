@@ -10,4 +10,7 @@ void check_schedule_name(const std::string& name);  // throws for one that is un
 // The same, and throws for values that make no sense.
 void check_schedule(const ScheduleOptions& schedule, int epochs);
 
+// A model may fix its batch.
+std::int64_t steps_per_epoch(const Graph& graph, const Dataset& data, const TrainOptions& options);
+
 }  // namespace quench

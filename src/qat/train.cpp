@@ -47,8 +47,7 @@ void check_same_options(const QuantizedModel& model, const TrainData& data, cons
   check_same(options.processes, "training options", [&] {
     return concat(text_of_train_options(options), "val_float=", options.val_float, "\nresume=", options.resume,
                   "\nvalidation data=", data.validation != nullptr, "\nfolder=", !options.folder.empty(),
-                  "\nstop=", static_cast<bool>(options.stop), "\nnodes of the model=", model.graph.nodes().size(),
-                  "\n");
+                  "\nstop=", static_cast<bool>(options.stop), "\n", text_of_model(model));
   });
 }
 
@@ -65,16 +64,13 @@ class Trainer : public Training {
         options_(with_loop_options(options)),
         loop_(TrainLoopRegistry::instance().get(options.loop).make()),
         batch_(choose_batch(model.graph, &data.train, 0, options.batch)),
-        per_epoch_(std::max<std::int64_t>(data.train.size() / batch_, 1)),
+        per_epoch_(steps_per_epoch(model.graph, data.train, options)),
         graph_(model, options.device),
         optimizer_(graph_.parameters(), options.optimizer),
         average_(graph_.parameters(), options.ema),
         together_(options.processes, graph_, options.sync_bn),
         step_({graph_, optimizer_, average_, together_}, data_.train, options_, teacher) {
     together_.check_batch(data.train, batch_);
-    QUENCH_CHECK(options.schedule.warmup_steps <= per_epoch_ * options.epochs, "the warm-up takes ",
-                 options.schedule.warmup_steps, " steps; all ", options.epochs, " epochs have ",
-                 per_epoch_ * options.epochs);
     QUENCH_CHECK(loop_->finds_scales() || model.stage >= ModelStage::kCalibrated,
                  "the model is not calibrated, and the loop '", options_.loop, "' finds no scales: calibrate it first");
   }
@@ -85,6 +81,7 @@ class Trainer : public Training {
     if (options_.resume) resume();
     note(fixed_batch_note(model_.graph, data_.train, options_.batch));
     note(idle_options_note(options_, data_.validation != nullptr));
+    note(warmup_note(options_, per_epoch_));
     log_ = std::make_unique<TrainingLog>(is_first() ? options_.folder : "", state_.step);
     record_.resumed_from = state_.step;
     stop_if_asked();
@@ -312,7 +309,7 @@ class Trainer : public Training {
 TrainRecord trained(QuantizedModel& model, const TrainData& data, const TrainOptions& options, const Graph* teacher) {
   if (options.stop) options.stop();  // from here on an interrupt is answered by a checkpoint
   check_train_options(options);
-  check_trainable(data.train, options);
+  check_trainable(model.graph, data.train, options);
   if (data.validation) check_validates(model.graph, *data.validation, options);
   check_same_options(model, data, options);
   const std::uint64_t key = job_key(model, data, options, teacher);

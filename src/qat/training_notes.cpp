@@ -9,6 +9,7 @@
 #include "data/item_noun.h"
 #include "quench/distributed.h"
 #include "quench/pass.h"
+#include "quench/train_loop.h"
 
 namespace quench {
 namespace {
@@ -71,14 +72,28 @@ void add_idle_validation(const TrainOptions& given, Changed& idle) {
   idle.add_if(true, "val_float", given.val_float, usual.val_float);
 }
 
+// How much the mean of an epoch's losses changes by itself where little is left to learn.
+constexpr double kNoise = 1.25;
+
+// A loss that still falls is no sign of too large steps.
+std::string advice_after(const TrainRecord& record, const TrainOptions& options) {
+  const double rate = options.optimizer.lr;
+  const bool falls = record.epochs.size() > 1 && record.epochs.back().loss < record.epochs.front().loss;
+  if (!falls)
+    return concat(". Try a learning rate below ", rate, " (TrainOptions::optimizer), or quantize without training");
+  return concat("; the training loss still falls, from ", record.epochs.front().loss, " to ", record.epochs.back().loss,
+                ". Train for longer, try another learning rate than ", rate,
+                " (TrainOptions::optimizer), or quantize without training");
+}
+
 }  // namespace
 
 std::string fixed_batch_note(const Graph& graph, const Dataset& data, std::int64_t batch) {
   const std::int64_t fixed = fixed_batch(graph, &data);
   if (fixed <= 0 || fixed == batch) return "";
   return concat("the model fixes its batch at ", fixed, ": a step takes ", counted(fixed, item_noun(data)), ", not ",
-                batch,
-                ", which calls for a lower learning rate; export it with an open batch dimension to change that");
+                batch, ", which calls for a ", fixed < batch ? "lower" : "higher",
+                " learning rate; export it with an open batch dimension to change that");
 }
 
 std::string idle_options_note(const TrainOptions& options, bool validates) {
@@ -89,8 +104,8 @@ std::string idle_options_note(const TrainOptions& options, bool validates) {
   idle.add_if(options.distill.weight == 0, "distill.temperature", options.distill.temperature,
               usual.distill.temperature);
   idle.add_if(options.distill.weight == 1, "label_smoothing", options.label_smoothing, usual.label_smoothing);
-  idle.add_if(options.loop != "qat_epoch", "disable_observer_begin", options.disable_observer_begin,
-              usual.disable_observer_begin);
+  idle.add_if(!TrainLoopRegistry::instance().get(options.loop).observes, "disable_observer_begin",
+              options.disable_observer_begin, usual.disable_observer_begin);
   idle.add_if(!options.processes || !options.processes->are_several(), "sync_bn", options.sync_bn, usual.sync_bn);
   if (!validates) add_idle_validation(options, idle);
   if (idle.names().empty()) return "";
@@ -98,9 +113,18 @@ std::string idle_options_note(const TrainOptions& options, bool validates) {
                 " no effect with the other options of training", validates ? "" : ", without validation data");
 }
 
+std::string warmup_note(const TrainOptions& options, std::int64_t steps_per_epoch) {
+  const std::int64_t all = steps_per_epoch * options.epochs;
+  const std::int64_t steps = options.max_steps > 0 ? std::min(all, options.max_steps) : all;
+  const double warmup = std::max(static_cast<double>(options.schedule.warmup_steps),
+                                 options.schedule.warmup_epochs * static_cast<double>(steps_per_epoch));
+  if (warmup <= static_cast<double>(steps)) return "";
+  return concat("the warm-up takes ", warmup, " steps, and training ", steps, ": the learning rate never reaches ",
+                options.optimizer.lr);
+}
+
 std::string worse_warning(const TrainRecord& record, const TrainOptions& options) {
-  const std::string advice = concat(". Try a learning rate below ", options.optimizer.lr,
-                                    " (TrainOptions::optimizer), or quantize without ", "training");
+  const std::string advice = advice_after(record, options);
   if (record.start && record.best_epoch == 0)
     return concat("training did not help: no epoch was better on the validation data than the calibrated model, which ",
                   "is what was kept", advice);
@@ -108,9 +132,9 @@ std::string worse_warning(const TrainRecord& record, const TrainOptions& options
   const TrainEpoch &first = record.epochs.front(), &last = record.epochs.back();
   if (record.start && record.best_epoch == last.epoch && last.quantized && *last.quantized < *record.start)
     return concat("training made the network worse on the validation data", advice);
-  if (!last.quantized && last.loss > first.loss)
-    return concat("training made the network worse: the loss rose from ", first.loss, " in the first epoch to ",
-                  last.loss, " in the last one", advice);
+  if (!last.quantized && last.loss > kNoise * first.loss)
+    return concat("training made the network worse: the training loss rose from ", first.loss,
+                  " in the first epoch to ", last.loss, " in the last one", advice);
   return "";
 }
 

@@ -14,6 +14,8 @@ std::string fixed_batch_note(const Graph& graph, const Dataset& data, std::int64
 // Options with another value than the usual one that have no effect with the others', or without validation data; "" if
 // there are none.
 std::string idle_options_note(const TrainOptions& options, bool validates);
+// That the warm-up does not end before training does; "" otherwise.
+std::string warmup_note(const TrainOptions& options, std::int64_t steps_per_epoch);
 // That the network is no better than before, as far as scores or losses tell; "" otherwise.
 std::string worse_warning(const TrainRecord& record, const TrainOptions& options);
 

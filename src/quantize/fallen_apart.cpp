@@ -39,9 +39,20 @@ bool has_few_bits(const PlanEntry& entry) { return entry.scheme.bits() < kUsualB
 
 using Tips = std::vector<std::string>;
 
-void advise_on_training(const TrainOptions& train, Tips& tips) {
-  tips.push_back(concat("a learning rate below ", train.optimizer.lr, " (TrainOptions::optimizer)"));
-  tips.emplace_back("more data or epochs");
+// A loss that still falls is no sign of too large steps.
+bool still_falls(const std::optional<TrainRecord>& record) {
+  return record && record->epochs.size() > 1 && record->epochs.back().loss < record->epochs.front().loss;
+}
+
+void advise_on_training(const TrainOptions& train, const QuantizeRecord& record, Tips& tips) {
+  const std::string rate = concat(train.optimizer.lr, " (TrainOptions::optimizer)");
+  if (still_falls(record.trained)) {
+    tips.emplace_back("more epochs: the training loss still falls");
+    tips.push_back(concat("another learning rate than ", rate));
+  } else {
+    tips.push_back(concat("a learning rate below ", rate));
+    tips.emplace_back("more data or epochs");
+  }
   if (train.distill.weight == 0)
     tips.emplace_back("a part of the loss from the float model (the setting train.distill.weight=0.5)");
   tips.emplace_back("quantizing without training");
@@ -86,7 +97,7 @@ void advise_on_layers(const QuantizeRecord& record, Tips& tips) {
 std::string advice(const QuantizeRecord& record, const JobConfig& config) {
   Tips tips;
   if (config.train) {
-    advise_on_training(*config.train, tips);
+    advise_on_training(*config.train, record, tips);
   } else {
     advise_on_corrections(config, record, tips);
     advise_on_schemes(record, tips);

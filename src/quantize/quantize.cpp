@@ -10,6 +10,7 @@
 #include "quantize/preserve.h"
 #include "quantize/reconstruct_units.h"
 #include "quantize/record_data.h"
+#include "quantize/same_job.h"
 #include "quantize/stages.h"
 #include "quantize/train_defaults.h"
 #include "quench/convert.h"
@@ -63,6 +64,7 @@ class Quantizing {
     QUENCH_CHECK(config.method.name.empty() || !are_several(), "the method '", config.method.name,
                  "' learns in one process: quantize with it in one, or without it in several");
     check_is_float(original_);
+    check_same_job(original_, data_, config, options_);
     preserve_metadata(original_, config_);
     run_passes(original_, cleanup_passes());
     check_training();
@@ -110,7 +112,7 @@ class Quantizing {
                  "broken items cannot be skipped in training: the order of batches would depend on them; remove them "
                  "from the data");
     QUENCH_CHECK(data_.train || !stages_.reaches("train"), "no data to train on");
-    if (data_.train && stages_.reaches("train")) check_trainable(*data_.train, *config_.train);
+    if (data_.train && stages_.reaches("train")) check_trainable(original_, *data_.train, *config_.train);
     if (data_.train && !original_.outputs().empty()) check_labels(original_, *original_.outputs()[0], *data_.train);
   }
 

@@ -84,7 +84,7 @@ class Loop {
     learn(record);
     if (joint_ && !is_better_than(before)) {
       scales_.undo();
-      record.add_note("what was there before is better, and is kept");
+      record.add_note("learning did not help: kept as it was before");
       return;
     }
     for (const Rounding& one : roundings_) {
@@ -212,7 +212,8 @@ class Loop {
   double loss_of_unit() {
     const c10::AutoGradMode no_grad(false);
     if (captured_) at::Tensor(knobs_.counter()).zero_();  // it is added to the step, and set again before the next one
-    const std::int64_t count = std::min(work_.items(), kLookAt), batch = std::min(work_.batch(), count);
+    const std::int64_t batch = std::min(work_.batch(), work_.items());  // whole ones: the model may fix it
+    const std::int64_t count = std::max(batch, std::min(work_.items(), kLookAt));
     double sum = 0;
     for (std::int64_t first = 0; first + batch <= count; first += batch) {
       const at::Tensor rows = at::arange(first, first + batch, at::kLong).to(at::Device(work_.device()));

@@ -65,7 +65,7 @@ std::vector<OptionInfo> with_fallbacks(std::vector<OptionInfo> options, const Op
 std::vector<OptionInfo> options_of(const PtqMethod& method) {
   std::vector<OptionInfo> options = {
       {"pattern", method.pattern, "what is reconstructed as one unit: layer or block (docs/numerics.md 15.1)"},
-      {"units", "", "names of the layers that end a unit, instead of a pattern"},
+      {"units", "", "names of units, or of layers that end one, instead of a pattern"},
       {"exclude_node_prefix", "", "layers whose names begin like this learn nothing; several with commas"},
       {"batch", 32.0, "items per step; a model with a fixed batch keeps its own"},
       {"max_memory", 0.0, "gigabytes of memory for caches, the rest goes to files; 0: no limit"},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/joined.h"
 #include "ops/integer_form.h"
 #include "quench/error.h"
 #include "quench/reconstruct.h"
@@ -274,6 +275,7 @@ std::vector<std::string> ending_layers(const Graph& graph, const std::vector<std
     if (unit == last.end()) fail_unknown_name("layer or unit in 'units'", name, known);
     if (!unit->second.empty()) layers.push_back(unit->second);
   }
+  QUENCH_CHECK(!layers.empty(), "no unit in 'units' has a layer that could learn (", joined_in_quotes(names), ")");
   return layers;
 }
 

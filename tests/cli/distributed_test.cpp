@@ -96,6 +96,25 @@ TEST(Distributed, OtherDataInOneIsAnError) {
   EXPECT_NE(two.error(0).find("rank 1 of 2 has other data (201 items"), std::string::npos) << two.error(0);
 }
 
+// Else gradients of two quantizations would be averaged, or one would wait for the other in another place.
+TEST(Distributed, OtherOptionsInOneAreAnError) {
+  const TemporaryFolder folder;
+  const auto expect_other = [&](const std::string& own, const std::string& text) {
+    const std::string which = "[ $RANK = 0 ] || exec \"$@\" " + own + "; exec \"$@\"";
+    StartedTogether two(2,
+                        {"/bin/sh", "-c", which, "sh", program_path(), "train", demo_model(), "--platform",
+                         "onnxruntime", "--train", demo_data(0, 32), "--threads", "1", "-o", folder.path("out")},
+                        true);
+    EXPECT_TRUE(two.end_within(60)) << own;
+    for (const std::size_t rank : {0, 1}) EXPECT_EQ(two.code(rank), 1) << own;
+    EXPECT_NE(two.error(0).find("rank 1 of 2 has other options (" + text), std::string::npos) << two.error(0);
+  };
+  expect_other("--bits w4a8", "weight: {bits: 4");
+  expect_other("--resume", "resume: 1) than rank 0 (resume: 0)");
+  expect_other("--set train.loop=lsq_epoch", "weight: {observer: lsq");
+  expect_other("--eval '" + demo_data(0, 8) + "'", "evaluation data: 8 items) than rank 0 (evaluation data: none)");
+}
+
 TEST(Distributed, OneAloneSaysForWhomItWaits) {
   for (const std::string there : {"0", "1"}) {
     const std::string one = "[ $RANK = " + there + " ] || exec sleep 60; exec \"$@\"";

@@ -201,17 +201,23 @@ TEST_F(Resumed, WithAnotherNumberOfThreadsItSaysSo) {
 // advice was to go on from there.
 TEST_F(Resumed, NotAfterAnInterruptThatComesLate) {
   const std::string kept = folder_.path("broken/.reconstruction");
-  fs::create_directories(kept);
-  for (int i = 0; i < 20000; ++i) std::ofstream(kept + "/left_" + std::to_string(i));
-  const TemporaryFolder outputs;
-  const pid_t child = start_program(together(folder_.path("broken"), {"--resume"}), outputs);
-  wait_until([&] { return fs::exists(folder_.path("broken/record.json")); });
-  ::kill(child, SIGINT);
-  const Outcome outcome = wait_for(child, outputs);
-  EXPECT_TRUE(outcome.code == 130 || outcome.code == 0) << outcome.err;
-  EXPECT_EQ(outcome.err.find("--resume goes on"), std::string::npos) << outcome.err;
-  EXPECT_FALSE(fs::exists(kept));
-  EXPECT_EQ(model_in(folder_, "broken"), model_in(*made_, "whole"));
+  int code = 0;  // 0: the process was done before the signal came
+  for (int attempt = 0; code == 0 && attempt < 10; ++attempt) {
+    fs::remove_all(folder_.path("broken"));
+    fs::create_directories(kept);
+    for (int i = 0; i < 20000; ++i) std::ofstream(kept + "/left_" + std::to_string(i));
+    const TemporaryFolder outputs;
+    const pid_t child = start_program(together(folder_.path("broken"), {"--resume"}), outputs);
+    wait_until([&] { return fs::exists(folder_.path("broken/record.json")); });
+    ::kill(child, SIGINT);
+    const Outcome outcome = wait_for(child, outputs);
+    code = outcome.code;
+    EXPECT_TRUE(code == 130 || code == 0) << outcome.err;
+    EXPECT_EQ(outcome.err.find("--resume goes on"), std::string::npos) << outcome.err;
+    EXPECT_FALSE(fs::exists(kept));
+    EXPECT_EQ(model_in(folder_, "broken"), model_in(*made_, "whole"));
+  }
+  EXPECT_EQ(code, 130) << "no signal came in time";
 }
 
 }  // namespace

@@ -159,17 +159,17 @@ TEST(Method, ADryRunSaysWhatWouldLearn) {
   EXPECT_NE(said.out.find("; learning takes more"), std::string::npos) << said.out;
 }
 
-// A platform whose codes are no integers: one warning, not one per unit.
+// A platform whose codes are no integers: one note, not one per unit.
 TEST(Method, SaysOnceThatNothingLearns) {
   const TemporaryFolder folder;
   const Outcome outcome = quench_run({"quantize", demo_model(), "--platform", "nnie", "--calib", demo_data(0, 4), "-o",
                                       folder.path("out"), "--method", "qdrop", "--set", "method.max_count=2"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const std::string reason = "its codes are not integers";
-  const std::size_t at = outcome.err.find("'qdrop' changed nothing in any of the ");
-  ASSERT_NE(at, std::string::npos) << outcome.err;
-  EXPECT_EQ(outcome.err.find("'qdrop' changed nothing", at + 1), std::string::npos) << outcome.err;
-  EXPECT_NE(outcome.err.find(reason), std::string::npos) << outcome.err;
+  const std::size_t at = outcome.out.find("'qdrop' changed nothing in any of the ");
+  ASSERT_NE(at, std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find("'qdrop' changed nothing", at + 1), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find(reason), std::string::npos) << outcome.out;
 }
 
 TEST(Method, BadInputIsRefused) {

@@ -131,6 +131,8 @@ TEST(Quantize, AnEditedPlanChangesExactlyThoseEdges) {
   std::erase_if(plan.entries, [&](const PlanEntry& entry) { return entry.value == plain; });
   std::ofstream(job.folder.path("edited.yaml")) << to_yaml(plan);
 
+  expect_refused(job.calibrated({"--plan", job.folder.path("edited.yaml"), "--bits", "w4a8"}, "refused"),
+                 "--bits has no effect with --plan");
   const Outcome outcome = job.calibrated({"--plan", job.folder.path("edited.yaml")}, "edited");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const Outcome diff = quench_run({"plan", "--diff", job.model(), job.model("edited")});

@@ -107,6 +107,17 @@ TEST(MmrazorTrain, ReadsOptimizerAndSchedule) {
   EXPECT_EQ(adam.schedule.milestones, (std::vector<double>{3, 6}));
 }
 
+// These loops count in epochs; max_iters cuts them short.
+TEST(MmrazorTrain, StepsBesideEpochs) {
+  const std::string loop = "train_cfg: {type: QATEpochBasedLoop, max_iters: 100";
+  EXPECT_CONTAINS(refused(kModel + loop + "}"), "'train_cfg.max_iters' without 'max_epochs'");
+  const TrainOptions options = training_of(loop + ", max_epochs: 5}\n");
+  EXPECT_EQ(options.epochs, 5);
+  EXPECT_EQ(options.max_steps, 100);
+  EXPECT_CONTAINS(refused(kModel + loop + ", max_epochs: 5}\nparam_scheduler: {type: CosineAnnealingLR, end: 3}"),
+                  "ends at epoch 3 of 5");
+}
+
 // mmengine's usual warm-up.
 TEST(MmrazorTrain, WarmsUpInSteps) {
   const std::string loop = "train_cfg: {type: QATEpochBasedLoop, max_epochs: 10}\nparam_scheduler:\n";

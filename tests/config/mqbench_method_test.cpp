@@ -48,6 +48,7 @@ TEST(MqbenchMethod, ScalesLearnIfTheirRateIsGiven) {
   EXPECT_EQ(job_of(kQdrop, {with_rate, "method.max_count=5"}).method.options.number("scale_lr"), 0.001);
   EXPECT_EQ(job_of(kQdrop, {"method.scale_lr=0.002"}).method.options.number("scale_lr"), 0.002);
   EXPECT_EQ(job_of(kQdrop, {"method.name=brecq"}).method.options.number("scale_lr"), 4e-5);
+  EXPECT_EQ(job_of(kQdrop, {"method.name=qdrop"}).method.options.number("scale_lr"), 0);
 }
 
 // They are parameters of all fake quantizers but the fixed one; AdaRound is what leaves them alone.
@@ -69,6 +70,10 @@ TEST(MqbenchMethod, ScalesLearnIfTheFakeQuantizerLetsThem) {
   EXPECT_EQ(std::count(fixed.notes.begin(), fixed.notes.end(),
                        "'scale_lr' has no effect with FixedFakeQuantize, whose scales do not learn"),
             1);
+  const std::string text =
+      "extra_prepare_dict: {extra_qconfig_dict: {a_fakequantize: FixedFakeQuantize}}\n"
+      "quantize: {quantize_type: advanced_ptq, reconstruction: {pattern: block, prob: 0.5, scale_lr: 0.001}}\n";
+  EXPECT_EQ(job_of(text, {"method.name=qdrop"}).method.options.number("scale_lr"), 0);
 }
 
 TEST(MqbenchMethod, AnotherMethodTakesTheOptionsOverThatDoNotMakeItTheOldOne) {

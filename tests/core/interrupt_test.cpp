@@ -73,11 +73,11 @@ void interrupt_on_the_way_out() {
 
 TEST(Interrupt, IsNotedFirstWherePostponed) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_EXIT(interrupt_postponed(1), testing::ExitedWithCode(7), "once more ends at once");
+  EXPECT_EXIT(interrupt_postponed(1), testing::ExitedWithCode(7), "press Ctrl-C again to stop at once");
   EXPECT_EXIT(interrupt_postponed(2), testing::ExitedWithCode(130), "quench: interrupted");
-  EXPECT_EXIT(interrupt_as_launched(0), testing::ExitedWithCode(7), "once more ends at once");
+  EXPECT_EXIT(interrupt_as_launched(0), testing::ExitedWithCode(7), "press Ctrl-C again to stop at once");
   EXPECT_EXIT(interrupt_as_launched(SIGINT), testing::ExitedWithCode(130), "quench: interrupted");
-  EXPECT_EXIT(interrupt_on_the_way_out(), testing::ExitedWithCode(7), "once more ends at once");
+  EXPECT_EXIT(interrupt_on_the_way_out(), testing::ExitedWithCode(7), "press Ctrl-C again to stop at once");
   EXPECT_EXIT(interrupt_unheard(), testing::ExitedWithCode(130), "quench: interrupted");
 }
 
@@ -115,8 +115,8 @@ void interrupt_watched_twice(int again) {
 TEST(Interrupt, IsDueWhereWatched) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(interrupt_watched(false, false), testing::ExitedWithCode(7), "^$");
-  EXPECT_EXIT(interrupt_watched(true, false), testing::ExitedWithCode(7), "once more ends at once");
-  EXPECT_EXIT(interrupt_watched(true, true), testing::ExitedWithCode(8), "once more ends at once");
+  EXPECT_EXIT(interrupt_watched(true, false), testing::ExitedWithCode(7), "press Ctrl-C again to stop at once");
+  EXPECT_EXIT(interrupt_watched(true, true), testing::ExitedWithCode(8), "press Ctrl-C again to stop at once");
   EXPECT_EXIT(interrupt_unheard_to_the_end(), testing::ExitedWithCode(143), "quench: interrupted");
   EXPECT_EXIT(interrupt_watched_twice(SIGTERM), testing::ExitedWithCode(7), "^$");  // of a launcher
   EXPECT_EXIT(interrupt_watched_twice(SIGINT), testing::ExitedWithCode(130), "quench: interrupted");

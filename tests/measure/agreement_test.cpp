@@ -117,6 +117,11 @@ TEST(FallenApart, SuggestsNothingThatIsInUse) {
   config.train.emplace();
   EXPECT_TRUE(says("a learning rate below 0.01 (TrainOptions::optimizer); ")) << warning();
   EXPECT_TRUE(says("the setting train.distill.weight=0.5")) << warning();
+  TrainEpoch first, last;
+  first.loss = 2, last.loss = 1;
+  record.trained.emplace().epochs = {first, last};
+  EXPECT_TRUE(says("more epochs: the training loss still falls; another learning rate than 0.01")) << warning();
+  EXPECT_FALSE(says("a learning rate below")) << warning();
   config.train->distill.weight = 0.5;
   EXPECT_FALSE(says("distill")) << warning();
 }

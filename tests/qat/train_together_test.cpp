@@ -153,6 +153,8 @@ void expect_begins_as_one(const Processes& processes) {
     options.max_steps = 4;
     options.keep_best = false;
     const Trained one = trained(model_for(loop), options, nullptr), all = trained(model_for(loop), options, &processes);
+    ASSERT_EQ(one.losses.size(), 4U) << loop;
+    ASSERT_EQ(all.losses.size(), processes.is_first() ? 4U : 0U) << loop;
     for (std::size_t i = 0; i < all.losses.size(); ++i)
       EXPECT_NEAR(all.losses[i], one.losses[i], i == 0 ? 1e-4 : 1e-2) << loop << ", step " << i + 1;
     for (const Node* node : quantizers_of(all.model.graph)) {

@@ -48,14 +48,31 @@ TEST(TrainingNotes, CountDropoutThatIsGone) {
   EXPECT_EQ(dropout_note(graph, Graph()), "2 Dropout nodes taken out of the network: it trains without dropout");
 }
 
+TEST(TrainingNotes, SayThatTheWarmUpDoesNotEnd) {
+  TrainOptions options = quick();
+  options.epochs = 2;
+  options.schedule.warmup_steps = 20;
+  EXPECT_EQ(warmup_note(options, 10), "");
+  options.max_steps = 12;
+  options.optimizer.lr = 0.5;
+  EXPECT_EQ(warmup_note(options, 10),
+            "the warm-up takes 20 steps, and training 12: the learning rate never reaches 0.5");
+  options.schedule.warmup_steps = 0;
+  options.schedule.warmup_epochs = 1.5;
+  EXPECT_CONTAINS(warmup_note(options, 10), "the warm-up takes 15 steps, and training 12");
+  EXPECT_EQ(warmup_note(quick(), 10), "");
+}
+
 // A network that reads exactly 8 images at a time.
 TEST(TrainingNotes, SayThatTheModelFixesItsBatch) {
   Graph graph;
   Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {8, 1, 12, 12}));
   graph.add_output(graph.add("Flatten", "flat", {&x}).output());
   EXPECT_EQ(fixed_batch_note(graph, items(), 8), "");
-  EXPECT_CONTAINS(fixed_batch_note(graph, items(), 32),
-                  "the model fixes its batch at 8: a step takes 8 images, not 32");
+  EXPECT_CONTAINS(
+      fixed_batch_note(graph, items(), 32),
+      "the model fixes its batch at 8: a step takes 8 images, not 32, which calls for a lower learning rate");
+  EXPECT_CONTAINS(fixed_batch_note(graph, items(), 4), "not 4, which calls for a higher learning rate");
   EXPECT_EQ(fixed_batch_note(untrained(), items(), 32), "");
 }
 
@@ -100,7 +117,10 @@ TEST(TrainingNotes, WarnWhereTrainingDidNotHelp) {
   EXPECT_CONTAINS(said(record_of(0.9, {epoch_of(1, 1.0, 0.8)}, 1)),
                   "worse on the validation data");  // keep_best: false
   EXPECT_CONTAINS(said(record_of({}, {epoch_of(1, 1.0, {}), epoch_of(2, 1.5, {})}, 2)),
-                  "the loss rose from 1 in the first epoch to 1.5 in the last one");
+                  "the training loss rose from 1 in the first epoch to 1.5 in the last one");
+  EXPECT_EQ(said(record_of({}, {epoch_of(1, 0.0039, {}), epoch_of(2, 0.0048, {})}, 2)), "");
+  EXPECT_CONTAINS(said(record_of(0.9, {epoch_of(1, 1.0, 0.7), epoch_of(2, 0.5, 0.8)}, 0)),
+                  "the training loss still falls, from 1 to 0.5. Train for longer");
   EXPECT_CONTAINS(said(record_of({}, {epoch_of(1, 1.0, {}), epoch_of(2, 1.5, {})}, 2)), "rate below 0.01");
   EXPECT_EQ(said(record_of({}, {epoch_of(1, 1.0, {}), epoch_of(2, 0.5, {})}, 2)), "");
   EXPECT_EQ(said(record_of({}, {}, 0)), "");

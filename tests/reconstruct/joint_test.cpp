@@ -93,7 +93,7 @@ TEST(Joint, KeepsWhatWasBetter) {
   reconstruct(units, *data, options);
   for (const char* name : {"joint_count", "joint_lr", "joint_scale_lr"}) options.options.set(name, 5.0);
   const ReconstructionRecord record = reconstruct(worse, *data, options);
-  EXPECT_EQ(record.units.back().note, "what was there before is better, and is kept");
+  EXPECT_EQ(record.units.back().note, "learning did not help: kept as it was before");
   EXPECT_NEAR(record.units.back().error_after, record.units.back().error_before, 1e-9);
   for (const Value* constant : units.graph.constants())
     EXPECT_TRUE(bit_equal(constant->tensor(), worse.graph.value(constant->name()).tensor())) << constant->name();
@@ -113,7 +113,7 @@ TEST(Joint, ResumesAfterAJointStageThatWasNotKept) {
   EXPECT_FALSE(first.resumed);
   EXPECT_TRUE(again.resumed);
   for (const UnitRecord& one : {first, again}) {
-    EXPECT_EQ(one.note, "what was there before is better, and is kept");
+    EXPECT_EQ(one.note, "learning did not help: kept as it was before");
     EXPECT_EQ(one.error_after, first.error_before);
     EXPECT_EQ(one.iterations, 5);
     EXPECT_EQ(one.moved, first.moved);

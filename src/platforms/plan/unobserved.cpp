@@ -18,7 +18,10 @@ std::string why_left(PlanBuilder& plan, const PlanRequest& request) {
 
 }  // namespace
 
-bool leaves_float(const std::string& observer) { return observer == "noop" || observer == "placeholder"; }
+bool leaves_float(const std::string& observer) {
+  const ObserverEntry* known = ObserverRegistry::instance().find(observer);
+  return known && !known->finds_scale;
+}
 
 void leave_unobserved(PlanBuilder& plan, PlanState& state) {
   std::map<const Value*, std::string> left;

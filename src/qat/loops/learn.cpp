@@ -13,7 +13,8 @@ class Learn : public TrainLoop {
   }
 };
 
-QUENCH_REGISTER_LOOP("learn", Learn, "scales learn from where calibration left them; nothing observes")
+QUENCH_REGISTER_ITEM(TrainLoopEntry, "learn", "scales learn from where calibration left them; nothing observes",
+                     {new_train_loop<Learn>, {}, false})
 
 }  // namespace
 }  // namespace quench

@@ -21,7 +21,9 @@ class LsqEpoch : public TrainLoop {
   bool finds_scales() const override { return true; }
 };
 
-QUENCH_REGISTER_LOOP("lsq_epoch", LsqEpoch, "mmrazor's LSQEpochBasedLoop: scales from the first batch, then they learn")
+QUENCH_REGISTER_ITEM(TrainLoopEntry, "lsq_epoch",
+                     "mmrazor's LSQEpochBasedLoop: scales from the first batch, then they learn",
+                     {new_train_loop<LsqEpoch>, {}, false})
 
 }  // namespace
 }  // namespace quench

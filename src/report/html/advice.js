@@ -127,7 +127,7 @@ function shipCard(run) {
     "see that the runtime computes the same",
     command(verify),
     verify.includes("--runtime NAME") &&
-      el("p", { class: "under" }, "NAME: one of quench list runtimes that reads this target's files; for a platform of research there is none."),
+      el("p", { class: "under" }, "NAME: one of quench list runtimes that reads this target's files; research platforms have none."),
     !known && el("p", { class: "under" }, "Accuracy against float was not measured: quench quantize --eval SPEC does."),
   );
 }

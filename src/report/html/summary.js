@@ -44,7 +44,7 @@ function sizeCard(run) {
     card(
       "Weights",
       bytes(size.quantized_bytes),
-      `${bytes(size.float_bytes)} in float, ${(size.float_bytes / size.quantized_bytes).toFixed(2)} times as much`,
+      `${bytes(size.float_bytes)} in float, ${(size.float_bytes / size.quantized_bytes).toFixed(2)} times larger`,
     )
   );
 }
