@@ -55,6 +55,10 @@ class QatModule : public torch::nn::Module {
   void freeze_bn_stats();  // gamma and beta still learn
   void update_bn_stats();  // the statistics of batches again
 
+  // What quantizers learn, and all others of parameters(): scales want a rate of their own and no decay.
+  std::vector<at::Tensor> quantizer_parameters() const;
+  std::vector<at::Tensor> network_parameters() const;
+
   // As it is now, "trained": a copy with tensors of its own on the CPU, to deploy, evaluate or save. Throws while a
   // quantizer has no scale.
   QuantizedModel model() const;

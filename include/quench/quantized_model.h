@@ -57,8 +57,9 @@ std::unique_ptr<Observer> observer_of(const QuantizedModel& model, const Node& q
 // and their scales make sense. Names what is wrong. Every stage calls it on what it is given.
 void verify(const QuantizedModel& model, ModelStage stage);
 
-// In files, plan and stage are texts in the graph's metadata. A graph that has no quantizers yet is float, whatever
-// was planned.
+// In files, plan and stage are texts in the graph's metadata: export_onnx(with_plan_text(model), "NAME.quench.onnx")
+// writes one, quantized_model_of(open_model("NAME.quench.onnx")) reads it. A graph that has no quantizers yet is float,
+// whatever was planned.
 Graph with_plan_text(const QuantizedModel& model);
 bool holds_plan(const Graph& file);
 bool is_converted(const Graph& file);  // what convert() made, as its stage says

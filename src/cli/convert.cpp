@@ -35,11 +35,7 @@ void convert_model(const Arguments& arguments, const CommonOptions& common) {
   const QuantizedModel int8 = with_context(
       [&] { return concat("in ", arguments.model); },
       [&] { return convert(quantized_model_of(import_model(arguments.model)), arguments.convert, &record); });
-  if (!arguments.output.empty()) {
-    Graph file = with_plan_text(int8);
-    file.metadata["quench.format"] = "1";
-    export_onnx(file, arguments.output);
-  }
+  if (!arguments.output.empty()) export_onnx(with_plan_text(int8), arguments.output);
   if (common.json) {
     Json object = json_of(record);
     object["model"] = arguments.model;

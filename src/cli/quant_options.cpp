@@ -1,6 +1,7 @@
 #include "cli/quant_options.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 
 #include "data/read_file.h"
 #include "quench/error.h"
@@ -12,6 +13,15 @@ namespace quench {
 namespace {
 
 constexpr std::uintmax_t kLargestPlan = std::uintmax_t{1} << 28;
+
+void set_bits(const std::string& text, QuantConfig& config) {
+  int weight = 0, activation = 0, end = 0;
+  const bool fits = std::sscanf(text.c_str(), "w%da%d%n", &weight, &activation, &end) == 2 &&
+                    end == static_cast<int>(text.size()) && weight > 0 && activation > 0;
+  QUENCH_CHECK(fits, "--bits must look like w4a8 (bits of weights, bits of activations), not '", text, "'");
+  config.weight.bits = weight;
+  config.activation.bits = activation;
+}
 
 }  // namespace
 
@@ -25,6 +35,10 @@ void add_quant_options(CLI::App& command, QuantArguments& arguments) {
       ->allow_extra_args(false);
   command.add_option("--cfg-options", arguments.cfg_options, "the same, several at once, as in mmrazor")
       ->type_name("KEY=VALUE ...");
+  command
+      .add_option("--bits", arguments.bits,
+                  "bits of weights and activations, such as w4a8, where the platform leaves the choice")
+      ->type_name("BITS");
   command.add_flag("--parity", arguments.parity, "exactly as the platform's reference implementation does it");
 }
 
@@ -42,6 +56,7 @@ JobConfig job_of(const QuantArguments& arguments) {
                                            : read_config(arguments.config, settings);
   if (!arguments.platform.empty()) job.quant.platform = arguments.platform;
   if (arguments.parity) job.quant.parity = true;
+  if (!arguments.bits.empty()) set_bits(arguments.bits, job.quant);
   if (!job.quant.platform.empty()) job.quant.platform = platform_name(job.quant.platform);
   return job;
 }

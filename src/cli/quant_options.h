@@ -15,7 +15,7 @@ class App;
 namespace quench {
 
 struct QuantArguments {
-  std::string platform, config;
+  std::string platform, config, bits;
   std::vector<std::string> set, cfg_options;  // "a.b=c"
   bool parity = false;
 };

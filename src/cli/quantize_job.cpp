@@ -27,15 +27,6 @@ namespace quench {
 namespace {
 
 // "w4a8": bits of weights and activations.
-void set_bits(const std::string& text, QuantConfig& config) {
-  int weight = 0, activation = 0, end = 0;
-  const bool fits = std::sscanf(text.c_str(), "w%da%d%n", &weight, &activation, &end) == 2 &&
-                    end == static_cast<int>(text.size()) && weight > 0 && activation > 0;
-  QUENCH_CHECK(fits, "--bits must look like w4a8 (bits of weights, bits of activations), not '", text, "'");
-  config.weight.bits = weight;
-  config.activation.bits = activation;
-}
-
 // "2G", "500M", "1.5G", in gigabytes.
 double gigabytes(const std::string& text) {
   double number = 0;
@@ -106,7 +97,6 @@ void lay_options(const QuantizeArguments& arguments, JobConfig& config) {
   if (arguments.batch > 0) config.calibration.batch = arguments.batch;
   if (arguments.skip_broken) config.calibration.skip_broken = true;
   if (arguments.device != "cpu") config.calibration.device = arguments.device;
-  if (!arguments.bits.empty()) set_bits(arguments.bits, config.quant);
   set_method(arguments, config);
   set_training(arguments, config);
   normalize_data(config);
@@ -207,10 +197,6 @@ void check(const QuantizeJob& job) {
 
 // How it is quantized.
 void add_algorithm_options(CLI::App& command, QuantizeArguments& arguments) {
-  command
-      .add_option("--bits", arguments.bits,
-                  "bits of weights and activations, such as w4a8, where the platform leaves the choice")
-      ->type_name("BITS");
   command
       .add_option("--method", arguments.method,
                   "learn the rounding: adaround, brecq, qdrop, blockwise, networkwise ('quench list methods'); options "
@@ -331,9 +317,9 @@ bool QuantizeJob::deploy_configured() const {
 }
 
 QuantizeJob job_of(const QuantizeArguments& arguments) {
-  QUENCH_CHECK(arguments.plan.empty() || arguments.bits.empty(),
+  QUENCH_CHECK(arguments.plan.empty() || arguments.quant.bits.empty(),
                "--bits has no effect with --plan, which says how many bits each tensor has: edit the plan, or make one "
-               "with other bits (quench plan --set defaults.weight.bits=4)");
+               "with other bits (quench plan --bits)");
   QuantizeJob job;
   QuantArguments quant = arguments.quant;
   const auto is_config = [](const std::string& file) {

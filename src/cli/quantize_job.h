@@ -19,7 +19,7 @@ struct QuantizeArguments {
   QuantArguments quant;
   ImportOptions import;
   std::string model, calib, eval, output, plan, bias_correction, statistics, stop_after, dump_after, device = "cpu";
-  std::string bits, method, max_memory;
+  std::string method, max_memory;
   std::vector<std::string> metrics;
   bool trains = false;  // 'quench train'
   std::string train, val;

@@ -6,6 +6,7 @@
 #include "core/joined.h"
 #include "core/split.h"
 #include "quench/data.h"
+#include "quench/error.h"
 
 namespace quench {
 namespace {
@@ -49,7 +50,9 @@ DatasetSpec parse_spec(const std::string& text) {
     spec.path = place.substr(colon + 1);
   }
   QUENCH_CHECK(!spec.path.empty(), "the data '", text, "' has no path; write ", spec.kind, ":PATH");
-  if (question != std::string::npos) spec.options = parse_options(text.substr(question + 1));
+  if (question != std::string::npos)
+    spec.options = with_context([&] { return concat("in the data '", text, "'"); },
+                                [&] { return parse_options(text.substr(question + 1)); });
   return spec;
 }
 

@@ -1,6 +1,7 @@
 // import_model: by what the file contains, whatever it is called.
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
 
 #include "core/zip_archive.h"
@@ -30,6 +31,16 @@ bool is_torch_export(const std::string& path) {
   return false;
 }
 
+// A folder that 'quench quantize' wrote holds one model.
+void check_no_folder(const std::string& path) {
+  std::error_code failed;
+  std::string model;
+  for (const auto& file : std::filesystem::directory_iterator(path, failed))
+    if (file.path().string().ends_with(".quench.onnx")) model = file.path().string();
+  QUENCH_CHECK(!std::filesystem::is_directory(path, failed), "'", path, "' is a folder, not a model file",
+               model.empty() ? "" : concat("; did you mean '", model, "'?"));
+}
+
 void check_no_shapes(const std::string& path, const ImportOptions& options) {
   QUENCH_CHECK(options.inputs.empty(),
                "the shapes of inputs (ImportOptions::inputs, or 'input_shape' of a config) are for ",
@@ -47,6 +58,7 @@ Graph import_zip(const std::string& path, const ImportOptions& options) {
 
 Graph import_model(const std::string& path, const ImportOptions& options) {
   QUENCH_CHECK(!path.empty(), "the name of the model file is empty");
+  check_no_folder(path);
   if (is_zip(path)) return import_zip(path, options);
   check_no_shapes(path, options);
   return import_onnx(path, options);

@@ -234,6 +234,27 @@ void QatModule::update_bn_stats() {
   note_switches();
 }
 
+std::vector<at::Tensor> QatModule::quantizer_parameters() const {
+  std::vector<at::Tensor> learned;
+  std::set<const at::TensorImpl*> done;  // quantizers may share a scale
+  for (const Node* node : quantizers_of(model_->graph)) {
+    const std::vector<FakeQuantParam> params = params_of(fake_quant_spec(*node));
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      const at::Tensor& tensor = node->input(static_cast<int>(i) + 1)->tensor();
+      if (params[i].learnable && done.insert(tensor.unsafeGetTensorImpl()).second) learned.push_back(tensor);
+    }
+  }
+  return learned;
+}
+
+std::vector<at::Tensor> QatModule::network_parameters() const {
+  std::vector<at::Tensor> others = parameters();
+  std::set<const at::TensorImpl*> learned;
+  for (const at::Tensor& one : quantizer_parameters()) learned.insert(one.unsafeGetTensorImpl());
+  std::erase_if(others, [&](const at::Tensor& one) { return learned.contains(one.unsafeGetTensorImpl()); });
+  return others;
+}
+
 QuantizedModel QatModule::model() const {
   QUENCH_CHECK(has_scales_ || switches_[3].item<std::int64_t>() != 0,
                "the quantizers have no scales yet: forward a batch in training mode first");

@@ -64,6 +64,11 @@ void add_idle(const ScheduleOptions& given, Changed& idle) {
               usual.warmup_start);
 }
 
+std::string without_effect(const Changed& idle, const char* why) {
+  if (idle.names().empty()) return "";
+  return concat(joined_in_quotes(idle.names()), idle.names().size() == 1 ? " has" : " have", " no effect ", why);
+}
+
 void add_idle_validation(const TrainOptions& given, Changed& idle) {
   const TrainOptions usual;
   idle.add_if(true, "val_begin", given.val_begin, usual.val_begin);
@@ -107,10 +112,11 @@ std::string idle_options_note(const TrainOptions& options, bool validates) {
   idle.add_if(!TrainLoopRegistry::instance().get(options.loop).observes, "disable_observer_begin",
               options.disable_observer_begin, usual.disable_observer_begin);
   idle.add_if(!options.processes || !options.processes->are_several(), "sync_bn", options.sync_bn, usual.sync_bn);
-  if (!validates) add_idle_validation(options, idle);
-  if (idle.names().empty()) return "";
-  return concat(joined_in_quotes(idle.names()), idle.names().size() == 1 ? " has" : " have",
-                " no effect with the other options of training", validates ? "" : ", without validation data");
+  Changed unvalidated;
+  if (!validates) add_idle_validation(options, unvalidated);
+  const std::string beside = without_effect(idle, "with the other options of training"),
+                    alone = without_effect(unvalidated, "without validation data");
+  return concat(beside, beside.empty() || alone.empty() ? "" : "; ", alone);
 }
 
 std::string warmup_note(const TrainOptions& options, std::int64_t steps_per_epoch) {

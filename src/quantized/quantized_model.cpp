@@ -111,6 +111,7 @@ void verify(const QuantizedModel& model, ModelStage stage) {
 
 Graph with_plan_text(const QuantizedModel& model) {
   Graph file(model.graph);
+  file.metadata[kFormatKey] = "1";
   const bool is_float = quantizers_of(file).empty() && model.stage != ModelStage::kConverted;
   file.metadata[kStageKey] = is_float ? "float" : name_of(model.stage);
   if (!is_float) file.metadata[kPlanKey] = to_yaml(model.plan);
@@ -145,6 +146,7 @@ QuantPlan plan_in(const Graph& file) {
 }
 
 void drop_plan_text(Graph& file) {
+  file.metadata.erase(kFormatKey);
   file.metadata.erase(kPlanKey);
   file.metadata.erase(kStageKey);
 }

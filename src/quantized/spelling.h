@@ -8,6 +8,7 @@ inline constexpr const char* kQuantizeBiasOp = "quench.QuantizeBias";
 // The quantizer of v is "v.fq", its tensors "v.fq.scale" ...
 inline constexpr const char* kNameEnding = ".fq";
 // Of the model's metadata.
+inline constexpr const char* kFormatKey = "quench.format";
 inline constexpr const char* kPlanKey = "quench.plan";
 inline constexpr const char* kStageKey = "quench.stage";
 // "quench.float_output:y" = "y_float" in a deployed file: the name of what the quantizer of output y reads.

@@ -8,7 +8,6 @@ namespace quench {
 
 Graph result_file(const Quantized& result) {
   Graph file = with_plan_text(result.model);
-  file.metadata["quench.format"] = "1";
   file.metadata["quench.record"] = provenance_of(result.record).dump();
   return file;
 }

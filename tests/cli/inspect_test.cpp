@@ -1,3 +1,4 @@
+#include "cli/demo.h"
 #include "cli/models.h"
 #include "cli/program.h"
 
@@ -61,6 +62,11 @@ TEST(Inspect, NamesFilesThatAreNoModels) {
   const Outcome junk = quench_run({"inspect", folder.path("junk.onnx")});
   EXPECT_EQ(junk.code, 1);
   EXPECT_NE(junk.err.find("junk.onnx"), std::string::npos) << junk.err;
+  const std::string folder_name = folder.path("out");
+  std::filesystem::create_directory(folder_name);
+  expect_refused(quench_run({"inspect", folder_name}), "'" + folder_name + "' is a folder, not a model file\n");
+  std::ofstream(folder.path("out/m.quench.onnx")) << "a model";
+  expect_refused(quench_run({"inspect", folder_name}), "did you mean '" + folder.path("out/m.quench.onnx") + "'?");
 }
 
 }  // namespace

@@ -34,6 +34,24 @@ TEST(Plan, PrintsOneJsonObject) {
   EXPECT_FALSE(json.at("float").empty());
 }
 
+TEST(Plan, TakesBitsAsQuantizeDoes) {
+  const std::vector<std::string> how = {"--platform", "academic",
+                                        "--set",      "defaults.weight={observer: min_max, fake_quant: fixed}",
+                                        "--set",      "defaults.activation={observer: min_max, fake_quant: fixed}"};
+  std::vector<std::string> arguments = {"plan", demo_model(), "--bits", "w4a6"};
+  arguments.insert(arguments.end(), how.begin(), how.end());
+  const Outcome outcome = quench_run(arguments);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const QuantPlan plan = plan_from_yaml(outcome.out);
+  const auto has = [&](Role role, int bits) {
+    return std::any_of(plan.entries.begin(), plan.entries.end(),
+                       [&](const PlanEntry& one) { return one.role == role && one.scheme.bits() == bits; });
+  };
+  EXPECT_TRUE(has(Role::kWeight, 4) && has(Role::kActivation, 6)) << outcome.out;
+  EXPECT_FALSE(has(Role::kWeight, 6)) << outcome.out;
+  expect_refused(quench_run({"plan", demo_model(), "--platform", "academic", "--bits", "4/6"}), "must look like w4a8");
+}
+
 TEST(Plan, ShowsWhatDiffers) {
   const TemporaryFolder folder;
   const std::string before = folder.path("a.yaml"), after = folder.path("b.yaml");

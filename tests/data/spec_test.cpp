@@ -29,7 +29,8 @@ TEST(Spec, SaysWhatIsWrongWithIt) {
   EXPECT_CONTAINS(message_of([] { parse_spec("no/such/place"); }), "write KIND:PATH with one of cifar10, i");
   EXPECT_CONTAINS(message_of([] { parse_spec("npz:"); }), "has no path; write npz:PATH");
   EXPECT_CONTAINS(message_of([] { parse_spec("npz:x?limit"); }), "'limit' is not of the form key=value");
-  EXPECT_CONTAINS(message_of([] { parse_spec("npz:x?limit=1&limit=2"); }), "'limit' is given twice");
+  EXPECT_CONTAINS(message_of([] { parse_spec("npz:x?limit=1&limit=2"); }),
+                  "'limit' is given twice\n  in the data 'npz:x?limit=1&limit=2'");
 }
 
 TEST(Spec, ReadsOptionValues) {

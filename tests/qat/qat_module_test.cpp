@@ -109,6 +109,11 @@ TEST(QatModule, ScalesLearnFromTheFirstBatchOn) {
   ASSERT_TRUE(parameters.contains("conv.weight_fake_quant.scale"));
   ASSERT_TRUE(parameters.contains("quant_stub.activation_post_process.zero_point"));
   EXPECT_EQ(q->parameters().size(), net->parameters().size() + 2 + 3 * 2);  // 2 weights, 3 activations with zero points
+  EXPECT_EQ(q->quantizer_parameters().size(), 2U + 3U * 2U);
+  std::set<const at::TensorImpl*> of_network, of_module;
+  for (const at::Tensor& one : q->network_parameters()) of_network.insert(one.unsafeGetTensorImpl());
+  for (const at::Tensor& one : net->parameters()) of_module.insert(one.unsafeGetTensorImpl());
+  EXPECT_EQ(of_network, of_module);
   const at::Tensor x = images(16), scale = parameters["quant_stub.activation_post_process.scale"];
   torch::optim::SGD optimizer(q->parameters(), 0.01);
   q->forward(x);

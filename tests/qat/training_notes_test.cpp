@@ -89,8 +89,8 @@ TEST(TrainingNotes, NameOptionsWithoutEffect) {
   options.disable_observer_begin = 2;
   options.val_interval = 3;
   EXPECT_EQ(idle_options_note(options, false),
-            "'optimizer.momentum', 'disable_observer_begin', 'val_interval' have no effect with the other options of "
-            "training, without validation data");
+            "'optimizer.momentum', 'disable_observer_begin' have no effect with the other options of training; "
+            "'val_interval' has no effect without validation data");
 }
 
 TrainRecord record_of(std::optional<double> start, const std::vector<TrainEpoch>& epochs, int best) {

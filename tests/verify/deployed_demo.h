@@ -22,7 +22,6 @@ class DeployedDemo {
     QuantizedModel quantized = prepare_by_platform(model, platform);
     calibrate(quantized, calibration);
     Graph file = with_plan_text(quantized);
-    file.metadata["quench.format"] = "1";
     export_onnx(file, folder_.path("demo.quench.onnx"));
     DeployOptions options;
     options.name = "demo";

@@ -13,7 +13,6 @@ void write_torch(const DeployJob& job, Deployment& deployment) {
   options.requantize = find_platform(job.platform).requantize;
   ConvertRecord record;
   Graph file = with_plan_text(convert(quantized_model_of(job.graph), options, &record));
-  file.metadata["quench.format"] = "1";
   deployment.files.push_back({job.name + "_int8.quench.onnx",
                               concat("integers alone, requantized as ", record.requantize, " does: ", record.layers,
                                      " layers on codes, ", record.in_float.size(), " operators in float"),

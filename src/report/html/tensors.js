@@ -28,7 +28,7 @@ function tensorCharts(tensor, logarithmic) {
     channels && channelRanges(tensor),
     channels &&
       legend([
-        ["least to greatest value", "var(--q8)"],
+        ["min to max", "var(--q8)"],
         [tensor.low.length > 1 ? "ends of the channel's codes" : "ends of the codes", "var(--low)"],
       ]),
   ].filter(Boolean);
@@ -50,7 +50,7 @@ function drawTensors() {
   let now = run.tensorOf.get(worstValue) ?? [...run.tensors].sort((a, b) => b.lost / b.elements - a.lost / a.elements)[0];
   const opened = worstValue
     ? ` Shown first: ${now.role === "weight" ? "the weight" : "the output"} of ${worst.name}, the layer with the most damage.`
-    : " Shown first: the tensor of which the greatest share is cut off.";
+    : " Shown first: the tensor with the largest share cut off.";
   const table = new SortableTable({
     rows: run.tensors,
     sortBy: 2,
@@ -70,8 +70,8 @@ function drawTensors() {
         value: (row) => row.lost / row.elements,
         cell: (row) => (row.lost ? percent(row.lost / row.elements, 3) : "none"),
       },
-      { title: "least", number: true, wide: true, value: (row) => row.min, cell: (row) => short(row.min, 3) },
-      { title: "greatest", number: true, down: true, value: (row) => row.max, cell: (row) => short(row.max, 3) },
+      { title: "min", number: true, wide: true, value: (row) => row.min, cell: (row) => short(row.min, 3) },
+      { title: "max", number: true, down: true, value: (row) => row.max, cell: (row) => short(row.max, 3) },
     ],
   });
   function show(tensor) {
