@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uintmax_t kLargestPlan = std::uintmax_t{1} << 28;
 
+// "w4a8": bits of weights and activations.
 void set_bits(const std::string& text, QuantConfig& config) {
   int weight = 0, activation = 0, end = 0;
   const bool fits = std::sscanf(text.c_str(), "w%da%d%n", &weight, &activation, &end) == 2 &&

@@ -26,7 +26,6 @@ namespace fs = std::filesystem;
 namespace quench {
 namespace {
 
-// "w4a8": bits of weights and activations.
 // "2G", "500M", "1.5G", in gigabytes.
 double gigabytes(const std::string& text) {
   double number = 0;
