@@ -94,7 +94,8 @@ struct QuantizeOptions {
   std::string plan_name;          // of it, for messages
   // Evaluates in integers too; nothing said: if the engine has kernels for all of them.
   std::optional<bool> integer_eval;
-  std::string stop_after;  // the last stage (quantize_stages()); "": all
+  std::string stop_after;                                      // the last stage (quantize_stages()); "": all
+  std::function<void(const std::string& stage)> before_stage;  // all that was checked before it was in order
   std::function<void(const StageRecord& stage, const Graph& graph)> after_stage;
   std::function<void(const std::string& what, std::int64_t done, std::int64_t total)> progress;
   std::function<void(const std::string& warning)> warned;  // as soon as it is known; the record has them all

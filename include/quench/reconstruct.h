@@ -57,6 +57,7 @@ struct UnitRecord {
   bool resumed = false;  // taken from an earlier run
   int threads = 0;       // of that run; 0: it is not known
 
+  static constexpr const char* kNotKept = "learning did not help: kept as it was before";  // a note
   void add_note(const std::string& text);
 };
 

@@ -10,7 +10,9 @@
 #include "quantize/stages.h"
 #include "quench/export.h"
 #include "quench/process.h"
+#include "quench/ptq_method.h"
 #include "quench/reconstruct.h"
+#include "reconstruct/method_options.h"
 #include "report/plan_json.h"
 #include "report/table.h"
 
@@ -24,14 +26,41 @@ std::int64_t items_at_once(const QuantizeJob& job, const Graph& graph, const Dat
   return slice * std::clamp<std::int64_t>(slices, 1, threads());
 }
 
+// Whether the plan gives the layer a weight of integers, and the method may learn it.
+bool may_learn(const Node& layer, const QuantPlan& plan, const std::vector<std::string>& excluded) {
+  const auto is_weight = [&](const PlanEntry& entry) {
+    return entry.role == Role::kWeight && entry.scheme.is_int() &&
+           std::any_of(layer.inputs().begin(), layer.inputs().end(),
+                       [&](const Value* input) { return input && input->name() == entry.value; });
+  };
+  return std::any_of(plan.entries.begin(), plan.entries.end(), is_weight) &&
+         std::none_of(excluded.begin(), excluded.end(),
+                      [&](const std::string& prefix) { return layer.name().starts_with(prefix); });
+}
+
+std::int64_t learning_units(const MethodConfig& method, const Graph& graph, const QuantPlan& plan) {
+  const std::vector<Unit> units = units_of_method(graph, method.name, method.options);
+  const std::vector<std::string> excluded =
+      words_of(checked_method_options(method.name, method.options), "exclude_node_prefix");
+  return std::count_if(units.begin(), units.end(), [&](const Unit& unit) {
+    return unit.learns() && std::any_of(unit.layers.begin(), unit.layers.end(), [&](const std::string& layer) {
+             return may_learn(*graph.find_node(layer), plan, excluded);
+           });
+  });
+}
+
+// "block", "layer", or the names that were given: what 'inspect --units' takes.
+std::string units_shown(const MethodConfig& method) {
+  const Options options = checked_method_options(method.name, method.options);
+  return options.word(words_of(options, "units").empty() ? "pattern" : "units");
+}
+
 // What would be learned, and how long; null if nothing.
-Json learning_of(const QuantizeJob& job, const Graph& graph, const Dataset* train_data) {
+Json learning_of(const QuantizeJob& job, const Graph& graph, const QuantPlan& plan, const Dataset* train_data) {
   Json learning;
   if (const MethodConfig& method = job.config.method; !method.name.empty()) {
-    const std::vector<Unit> units = units_of_method(graph, method.name, method.options);
     learning["method"] = method.name;
-    learning["units"] =
-        std::count_if(units.begin(), units.end(), [](const Unit& unit) { return !unit.layers.empty(); });
+    learning["units"] = learning_units(method, graph, plan);
   }
   if (const auto& train = job.config.train) {
     learning["epochs"] = train->epochs;
@@ -49,7 +78,7 @@ void print_need(const QuantizeJob& job, const Quantized& planned, const Dataset*
   const QuantizeRecord& record = planned.record;
   const std::int64_t batch = items_at_once(job, graph, calib);
   const ActivationNeed need = activation_need(graph, batch);
-  const Json learning = learning_of(job, graph, train);
+  const Json learning = learning_of(job, graph, *record.plan, train);
   if (json) {
     Json object = json_of(*record.plan);
     if (!learning.is_null()) object.update(learning);
@@ -62,8 +91,9 @@ void print_need(const QuantizeJob& job, const Quantized& planned, const Dataset*
   }
   std::cout << plan_summary(*record.plan);
   if (learning.contains("method"))
-    std::cout << "method      " << job.config.method.name << ", " << learning["units"]
-              << " units (quench inspect MODEL --units shows them)\n";
+    std::cout << "method      " << job.config.method.name << ", " << counted(learning["units"], "unit")
+              << (learning["units"] == 1 ? " learns" : " learn") << " ('quench inspect MODEL --units "
+              << units_shown(job.config.method) << "' shows all)\n";
   if (learning.contains("train_items"))
     std::cout << "training    " << counted(job.config.train->epochs, "epoch") << " of " << learning["train_items"]
               << " items, " << job.config.train->batch << " per step\n";

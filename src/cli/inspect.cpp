@@ -27,6 +27,8 @@ struct Arguments {
   QuantArguments quant;
 };
 
+constexpr const char* kQuantFlags = "--platform, --config, --set, --cfg-options, --bits and --parity";
+
 std::string opsets_text(const Graph& graph) {
   return joined(graph.source.opsets, ", ",
                 [](const auto& opset) { return concat(opset.first.empty() ? "" : opset.first + " ", opset.second); });
@@ -133,7 +135,8 @@ void print_why(const Arguments& options, bool json) {
   const Graph graph = load_model(options.model, options.import);
   const bool planned = holds_plan(graph);
   QUENCH_CHECK(planned || !options.quant.platform.empty(), "the model carries no plan; --platform NAME makes one");
-  QUENCH_CHECK(!planned || options.quant.platform.empty(), "the model was quantized with a plan: omit --platform");
+  QUENCH_CHECK(!planned || !says_something(options.quant), "the model was quantized with a plan, which says all: omit ",
+               kQuantFlags);
   const QuantPlan plan = planned ? plan_in(graph) : plan_model(graph, planning_job_of(options.quant));
   const std::string answer = explain(plan, options.why);
   if (json)
@@ -161,6 +164,7 @@ UnitOptions unit_options(const std::string& text, const Graph& graph) {
 
 void inspect(const Arguments& options, bool json) {
   if (!options.why.empty()) return print_why(options, json);
+  QUENCH_CHECK(!says_something(options.quant), kQuantFlags, " are for --why TENSOR: nothing is quantized here");
   QUENCH_CHECK(!(options.text && json), "--text and --json cannot be given together");
   QUENCH_CHECK(options.text || !options.data, "--data is for --text: it prints large tensors in full");
   const LoadedModel model = load_model_to_look_at(options.model, options.raw, options.import);
@@ -201,8 +205,8 @@ void add_inspect(CLI::App& app, CommandLine& command_line) {
   command
       .add_option(
           "--units", options->units,
-          "show the units that reconstruction works on instead: block (the default), layer, or the names of the "
-          "layers that end a unit, with commas")
+          "show the units that reconstruction works on instead: block (the default), layer, or names of units, or of "
+          "layers that end one, with commas")
       ->type_name("PATTERN")
       ->expected(0, 1)
       ->default_str("block");

@@ -22,8 +22,8 @@ struct Arguments {
 };
 
 void print_diff(const Arguments& options, bool json) {
-  QUENCH_CHECK(options.model.empty() && options.output.empty(),
-               "--diff compares two plans: it takes neither a model nor -o");
+  QUENCH_CHECK(options.model.empty() && options.output.empty() && !says_something(options.quant),
+               "--diff compares two plans: it takes neither a model nor -o, and nothing about how to quantize");
   const std::vector<std::string> lines = diff_plans(read_plan_of(options.diff[0]), read_plan_of(options.diff[1]));
   if (json) {
     print_json({{"differences", lines}});

@@ -43,6 +43,11 @@ void add_quant_options(CLI::App& command, QuantArguments& arguments) {
   command.add_flag("--parity", arguments.parity, "exactly as the platform's reference implementation does it");
 }
 
+bool says_something(const QuantArguments& arguments) {
+  return !arguments.platform.empty() || !arguments.config.empty() || !arguments.bits.empty() ||
+         !arguments.set.empty() || !arguments.cfg_options.empty() || arguments.parity;
+}
+
 void take_back_model(QuantArguments& arguments, std::string& model) {
   std::vector<std::string>& words = arguments.cfg_options;
   if (!model.empty() || words.empty() || words.back().find('=') != std::string::npos) return;

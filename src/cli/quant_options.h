@@ -21,6 +21,7 @@ struct QuantArguments {
 };
 
 void add_quant_options(CLI::App& command, QuantArguments& arguments);
+bool says_something(const QuantArguments& arguments);
 // The config file, overridden by --set, then by the other options. The platform is checked if it is named.
 JobConfig job_of(const QuantArguments& arguments);
 // --cfg-options takes all words up to the next option, the model's name too: gives that back.

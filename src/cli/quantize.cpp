@@ -152,9 +152,20 @@ class ProgressBars {
   std::unique_ptr<Progress> bar_;
 };
 
-void follow_method(QuantizeOptions& options, const QuantizeJob& job, ProgressBars& bars, bool silent) {
-  if (!job.resume && std::filesystem::remove_all(job.checkpoint()) > 1 && !silent)
+// What an interrupted run left is discarded (--force) only when this one gets as far as that.
+void discard_units(const QuantizeJob& job, bool silent) {
+  if (std::filesystem::remove_all(job.checkpoint()) > 1 && !silent)
     std::cerr << "starting afresh: what an interrupted run had learned was discarded\n";
+}
+
+void discard_training(const QuantizeJob& job, bool silent) {
+  if (!std::filesystem::exists(job.training() + "/checkpoint.safetensors")) return;
+  for (const char* file : {"checkpoint.safetensors", "best.safetensors", "steps.csv", "log.jsonl"})
+    std::filesystem::remove(job.training() + "/" + file);
+  if (!silent) std::cerr << "starting afresh: an earlier run's checkpoint was discarded (--resume goes on from it)\n";
+}
+
+void follow_method(QuantizeOptions& options, const QuantizeJob& job, ProgressBars& bars, bool silent) {
   options.checkpoint = job.checkpoint();
   options.unit_done = [&bars, silent](const UnitRecord& unit, std::size_t index, std::size_t count) {
     set_interrupt_advice("\nthe same command with --resume goes on after the last finished unit");
@@ -164,21 +175,14 @@ void follow_method(QuantizeOptions& options, const QuantizeJob& job, ProgressBar
   };
 }
 
-void discard_training(const QuantizeJob& job, bool silent) {
-  for (const char* file : {"checkpoint.safetensors", "best.safetensors", "steps.csv", "log.jsonl"})
-    std::filesystem::remove(job.training() + "/" + file);
-  if (!silent) std::cerr << "starting afresh: an earlier run's checkpoint was discarded (--resume goes on from it)\n";
-}
-
 // `postponed` is there while it trains.
-void follow_training(QuantizeOptions& options, const QuantizeJob& job, const Processes& processes, ProgressBars& bars,
+void follow_training(QuantizeOptions& options, const QuantizeJob& job, ProgressBars& bars,
                      std::optional<PostponedInterrupt>& postponed, bool silent) {
   set_interrupt_advice("\nthe same command with --resume goes on from the last checkpoint");
   options.training = job.training();
   options.resume = job.resume;
-  const bool kept = std::filesystem::exists(job.training() + "/checkpoint.safetensors");
-  if (kept && !job.resume && processes.is_first()) discard_training(job, silent);
-  if (!kept && job.resume && !silent) std::cerr << "there is no checkpoint to resume from: training from the start\n";
+  if (job.resume && !silent && !std::filesystem::exists(job.training() + "/checkpoint.safetensors"))
+    std::cerr << "there is no checkpoint to resume from: training from the start\n";
   options.stop = [&postponed] {
     if (!postponed) postponed.emplace();
     return postponed->is_noted();
@@ -203,6 +207,11 @@ Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDa
   options.integer_eval = job.integer;
   options.stop_after = job.dry_run ? "plan" : job.stop_after;
   std::optional<PostponedInterrupt> postponed;
+  options.before_stage = [&](const std::string& stage) {
+    if (job.resume || !processes.is_first()) return;
+    if (stage == "reconstruct") discard_units(job, common.silent());
+    if (stage == "train") discard_training(job, common.silent());
+  };
   options.after_stage = [&](const StageRecord& stage, const Graph& now) {
     postponed.reset();
     bars.end();
@@ -216,7 +225,7 @@ Quantized quantize_graph(const QuantizeJob& job, const Graph& graph, const JobDa
     std::cerr << "WARNING: " << in_flags(warning) << std::endl;
   };
   if (!job.config.method.name.empty() && !job.dry_run) follow_method(options, job, bars, common.silent());
-  if (job.config.train && !job.dry_run) follow_training(options, job, processes, bars, postponed, common.silent());
+  if (job.config.train && !job.dry_run) follow_training(options, job, bars, postponed, common.silent());
   QuantizeData sets;
   sets.train = data.train.get();
   sets.validation = data.validation.get();

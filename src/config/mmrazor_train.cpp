@@ -144,7 +144,7 @@ class SchedulerReader {
   void read_warmup(MapReader& map, bool by_epoch, double begin) {
     if (begin != 0 || map.number("end_factor").value_or(1.0) != 1.0)
       fail_at(map.tree(), "LinearLR is read as a warm-up: from the start to a factor of 1");
-    if (warms_up_) fail_at(map.tree(), "a second LinearLR: there is one warm-up");
+    if (warms_up_) fail_at(map.tree(), "a second LinearLR: only one, the warm-up, is supported");
     warms_up_ = true;
     schedule_.warmup_start = map.number("start_factor").value_or(1.0 / 3);
     if (by_epoch) {

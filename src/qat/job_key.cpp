@@ -4,6 +4,7 @@
 
 #include "core/hash.h"
 #include "data/content.h"
+#include "distributed/device_kind.h"
 #include "qat/train_fields.h"
 #include "quench/error.h"
 #include "quench/quantizers.h"
@@ -69,9 +70,6 @@ std::string items_text(const Dataset* data) {
   return text;
 }
 
-// Each process has a GPU of its own.
-std::string kind_of(const std::string& device) { return device.substr(0, device.find(':')); }
-
 }  // namespace
 
 std::uint64_t job_key(const QuantizedModel& model, const TrainData& data, const TrainOptions& options,
@@ -92,7 +90,7 @@ std::string text_of_train_options(const TrainOptions& options) {
   full.loop_options = checked_loop_options(options.loop, options.loop_options);
   visit_train_options(full, listed);
   listed("seed", options.seed);
-  listed("device", kind_of(options.device));
+  listed("device", device_kind(options.device));
   return listed.text();
 }
 

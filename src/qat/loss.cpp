@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "core/counted.h"
 #include "qat/schedule.h"
 #include "quench/error.h"
 
@@ -70,7 +71,7 @@ void check_trainable(const Graph& graph, const Dataset& data, const TrainOptions
   QUENCH_CHECK(data.size() > 0, "the training data is empty");
   const std::int64_t steps = steps_per_epoch(graph, data, options) * options.epochs;
   QUENCH_CHECK(options.schedule.warmup_steps <= steps, "the warm-up takes ", options.schedule.warmup_steps,
-               " steps; all ", options.epochs, " epochs have ", steps);
+               " steps, and ", counted(options.epochs, "epoch"), options.epochs == 1 ? " has " : " have ", steps);
 }
 
 void check_labels(const Batch& batch, std::int64_t classes) {

@@ -80,11 +80,9 @@ void add_idle_validation(const TrainOptions& given, Changed& idle) {
 // How much the mean of an epoch's losses changes by itself where little is left to learn.
 constexpr double kNoise = 1.25;
 
-// A loss that still falls is no sign of too large steps.
 std::string advice_after(const TrainRecord& record, const TrainOptions& options) {
   const double rate = options.optimizer.lr;
-  const bool falls = record.epochs.size() > 1 && record.epochs.back().loss < record.epochs.front().loss;
-  if (!falls)
+  if (!still_falls(record))
     return concat(". Try a learning rate below ", rate, " (TrainOptions::optimizer), or quantize without training");
   return concat("; the training loss still falls, from ", record.epochs.front().loss, " to ", record.epochs.back().loss,
                 ". Train for longer, try another learning rate than ", rate,
@@ -127,6 +125,12 @@ std::string warmup_note(const TrainOptions& options, std::int64_t steps_per_epoc
   if (warmup <= static_cast<double>(steps)) return "";
   return concat("the warm-up takes ", warmup, " steps, and training ", steps, ": the learning rate never reaches ",
                 options.optimizer.lr);
+}
+
+bool still_falls(const TrainRecord& record) {
+  const std::vector<TrainEpoch>& epochs = record.epochs;
+  return epochs.size() > 1 && std::all_of(epochs.begin(), epochs.end() - 1,
+                                          [&](const TrainEpoch& one) { return epochs.back().loss < one.loss; });
 }
 
 std::string worse_warning(const TrainRecord& record, const TrainOptions& options) {

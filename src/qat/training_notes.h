@@ -16,6 +16,8 @@ std::string fixed_batch_note(const Graph& graph, const Dataset& data, std::int64
 std::string idle_options_note(const TrainOptions& options, bool validates);
 // That the warm-up does not end before training does; "" otherwise.
 std::string warmup_note(const TrainOptions& options, std::int64_t steps_per_epoch);
+// Whether no epoch before the last one had a loss as low as it: no sign of too large steps.
+bool still_falls(const TrainRecord& record);
 // That the network is no better than before, as far as scores or losses tell; "" otherwise.
 std::string worse_warning(const TrainRecord& record, const TrainOptions& options);
 

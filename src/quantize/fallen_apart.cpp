@@ -4,6 +4,7 @@
 
 #include "core/decimals.h"
 #include "core/joined.h"
+#include "qat/training_notes.h"
 #include "quench/error.h"
 
 namespace quench {
@@ -39,14 +40,9 @@ bool has_few_bits(const PlanEntry& entry) { return entry.scheme.bits() < kUsualB
 
 using Tips = std::vector<std::string>;
 
-// A loss that still falls is no sign of too large steps.
-bool still_falls(const std::optional<TrainRecord>& record) {
-  return record && record->epochs.size() > 1 && record->epochs.back().loss < record->epochs.front().loss;
-}
-
 void advise_on_training(const TrainOptions& train, const QuantizeRecord& record, Tips& tips) {
   const std::string rate = concat(train.optimizer.lr, " (TrainOptions::optimizer)");
-  if (still_falls(record.trained)) {
+  if (record.trained && still_falls(*record.trained)) {
     tips.emplace_back("more epochs: the training loss still falls");
     tips.push_back(concat("another learning rate than ", rate));
   } else {

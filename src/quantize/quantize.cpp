@@ -54,10 +54,12 @@ class Quantizing {
       : data_(data),
         config_(with_platform_defaults(config)),
         options_(options),
-        stages_(options.stop_after,
-                [this](const StageRecord& stage) {
-                  if (options_.after_stage) options_.after_stage(stage, model_.graph);
-                }),
+        stages_(
+            options.stop_after,
+            [this](const StageRecord& stage) {
+              if (options_.after_stage) options_.after_stage(stage, model_.graph);
+            },
+            options.before_stage),
         original_(graph) {
     QUENCH_CHECK(!config.quant.platform.empty(), "no platform: give one ('quench list platforms' shows them)");
     refuse_unbuilt(config, JobStage::kQuantize);
@@ -112,7 +114,7 @@ class Quantizing {
                  "broken items cannot be skipped in training: the order of batches would depend on them; remove them "
                  "from the data");
     QUENCH_CHECK(data_.train || !stages_.reaches("train"), "no data to train on");
-    if (data_.train && stages_.reaches("train")) check_trainable(original_, *data_.train, *config_.train);
+    if (data_.train) check_trainable(original_, *data_.train, *config_.train);
     if (data_.train && !original_.outputs().empty()) check_labels(original_, *original_.outputs()[0], *data_.train);
   }
 

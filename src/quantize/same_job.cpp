@@ -2,20 +2,11 @@
 
 #include "core/hash.h"
 #include "distributed/check_same.h"
+#include "distributed/device_kind.h"
 #include "quench/error.h"
 
 namespace quench {
 namespace {
-
-std::string job_text(JobConfig config) {
-  config.model.clear();
-  config.data = {};
-  config.output.clear();
-  config.deploy.folder.clear();
-  config.calibration.workers = CalibrationOptions().workers;
-  if (!config.calibration.statistics.empty()) config.calibration.statistics = "kept";
-  return to_yaml(config);
-}
 
 std::string size_text(const char* name, const Dataset* data) {
   return concat(name, " data: ", data ? concat(data->size(), " items") : "none", "\n");
@@ -33,11 +24,26 @@ std::string checksum_text(const char* name, const std::string& text) {
 
 }  // namespace
 
+std::string text_of_job(JobConfig config) {
+  config.plugins.clear();
+  config.model.clear();
+  config.data = {};
+  config.output.clear();
+  config.deploy.folder.clear();
+  config.metadata.erase("float_checkpoint");
+  config.kept.clear();  // and notes: where in the config something stands, and its path
+  config.notes.clear();
+  config.calibration.workers = CalibrationOptions().workers;
+  config.calibration.device = device_kind(config.calibration.device);
+  if (!config.calibration.statistics.empty()) config.calibration.statistics = "kept";
+  return to_yaml(config);
+}
+
 void check_same_job(const Graph& graph, const QuantizeData& data, const JobConfig& config,
                     const QuantizeOptions& options) {
   check_same(options.processes, "options", [&] {
-    return concat(job_text(config), data_text(data), "resume: ", options.resume, "\nstop_after: ", options.stop_after,
-                  "\n", checksum_text("a model", to_text(graph, {.data = false})),
+    return concat(text_of_job(config), data_text(data), "resume: ", options.resume,
+                  "\nstop_after: ", options.stop_after, "\n", checksum_text("a model", to_text(graph, {.data = false})),
                   options.plan ? checksum_text("a plan", to_yaml(*options.plan)) : "");
   });
 }

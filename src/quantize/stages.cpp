@@ -42,8 +42,9 @@ bool comes_after(const std::string& stage, const std::string& other) {
   return std::find(all.begin(), all.end(), stage) > std::find(all.begin(), all.end(), other);
 }
 
-Stages::Stages(std::string stop_after, std::function<void(const StageRecord&)> after)
-    : stop_after_(std::move(stop_after)), after_(std::move(after)) {}
+Stages::Stages(std::string stop_after, std::function<void(const StageRecord&)> after,
+               std::function<void(const std::string&)> before)
+    : stop_after_(std::move(stop_after)), after_(std::move(after)), before_(std::move(before)) {}
 
 bool Stages::reaches(const std::string& name) const {
   return !ended_ && (stop_after_.empty() || !comes_after(name, stop_after_));
@@ -52,6 +53,7 @@ bool Stages::reaches(const std::string& name) const {
 void Stages::run(const std::string& name, const std::function<void()>& body) {
   ended_ = !reaches(name);
   if (ended_) return;
+  if (before_) before_(name);
   reset_peak();
   const auto start = std::chrono::steady_clock::now();
   body();

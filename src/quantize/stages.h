@@ -16,8 +16,10 @@ bool comes_after(const std::string& stage, const std::string& other);
 
 class Stages {
  public:
-  // Ends after the stage of this name, whether it runs or not ("": after all); `after` is called after each that ran.
-  explicit Stages(std::string stop_after = "", std::function<void(const StageRecord& stage)> after = {});
+  // Ends after the stage of this name, whether it runs or not ("": after all); `before` is called before each that
+  // runs, `after` after it.
+  explicit Stages(std::string stop_after = "", std::function<void(const StageRecord& stage)> after = {},
+                  std::function<void(const std::string& stage)> before = {});
 
   // Does nothing if the stage comes after the last one. Errors pass through unchanged.
   void run(const std::string& name, const std::function<void()>& body);
@@ -28,6 +30,7 @@ class Stages {
  private:
   std::string stop_after_;
   std::function<void(const StageRecord&)> after_;
+  std::function<void(const std::string&)> before_;
   bool ended_ = false;
   std::vector<StageRecord> records_;
 };

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "quench/error.h"
+#include "quench/registry.h"
 
 namespace quench {
 namespace {
@@ -51,8 +52,8 @@ Augment::Augment(const std::string& words, std::uint64_t seed) : seed_(seed) {
   std::istringstream text(words.empty() ? words : words + ",");  // so that a comma at the end is followed by a word
   for (std::string word; std::getline(text >> std::ws, word, ',');) {
     const auto which = ways.find(word);
-    QUENCH_CHECK(which != ways.end(), "'", word,
-                 "' is no variation of images: there are flip, crop, cut, mix; none; auto");
+    if (which == ways.end())
+      fail_unknown_name("variation of images in 'joint_augment'", word, {"flip", "crop", "cut", "mix", "none", "auto"});
     this->*which->second = true;
   }
   QUENCH_CHECK(!auto_ || words == "auto",

@@ -84,7 +84,7 @@ class Loop {
     learn(record);
     if (joint_ && !is_better_than(before)) {
       scales_.undo();
-      record.add_note("learning did not help: kept as it was before");
+      record.add_note(UnitRecord::kNotKept);
       return;
     }
     for (const Rounding& one : roundings_) {
@@ -203,8 +203,11 @@ class Loop {
     if (!may_end || (now_ + 1) % kLookEvery != 0) return false;
     round_hard();
     const double loss = joint_ ? joint_->over_all() : loss_of_unit();
-    looks_since_gain_ = loss < least_ * (1 - kLeastGain) ? 0 : looks_since_gain_ + 1;
-    least_ = std::min(least_, loss);
+    ++looks_since_gain_;
+    if (loss < reference_ * (1 - kLeastGain)) {  // small gains add up
+      reference_ = loss;
+      looks_since_gain_ = 0;
+    }
     return looks_since_gain_ >= kPatience;
   }
 
@@ -236,7 +239,7 @@ class Loop {
   std::set<std::string> mixed_;  // inputs that are drawn from both networks, element by element
   bool captured_ = false;
   std::int64_t now_ = 0;
-  double least_ = std::numeric_limits<double>::infinity();  // the loss with hard rounding
+  double reference_ = std::numeric_limits<double>::infinity();  // the loss with hard rounding at the last gain
   int looks_since_gain_ = 0;
 };
 

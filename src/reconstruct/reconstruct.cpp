@@ -199,7 +199,7 @@ class Reconstruction {
     restore(calibrated_constants_);
     learned_constants_ = std::move(calibrated_constants_);
     record.moved = 0;
-    record.add_note("learning did not help: kept as it was before");
+    record.add_note(UnitRecord::kNotKept);
     return true;
   }
 

@@ -153,6 +153,9 @@ TEST(Method, FinishedUnitsAreNotLostUnasked) {
   expect_refused(quench_run({"train", demo_model(), "--platform", "onnxruntime", "--train", demo_data(0, 32), "-o", out,
                              "--resume"}),
                  why);
+  std::vector<std::string> wrong = job(out);
+  wrong.insert(wrong.end(), {"--force", "--set", "method.units=nosuch"});
+  expect_refused(quench_run(wrong), "unknown layer or unit 'nosuch'");
   EXPECT_EQ(read_text(unit), "precious");
   std::vector<std::string> forced = plain;
   forced.emplace_back("--force");

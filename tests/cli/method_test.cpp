@@ -154,9 +154,16 @@ TEST(Method, ADryRunSaysWhatWouldLearn) {
   const auto object = quench_run(args).json();
   EXPECT_EQ(object.at("method"), "brecq");
   EXPECT_GT(object.at("units").get<int>(), 2);
-  EXPECT_NE(said.out.find(concat("method      brecq, ", object.at("units").get<int>(), " units (")), std::string::npos)
+  EXPECT_NE(said.out.find(concat("method      brecq, ", object.at("units").get<int>(),
+                                 " units learn ('quench inspect MODEL --units layer' shows all)")),
+            std::string::npos)
       << said.out;
   EXPECT_NE(said.out.find("; learning takes more"), std::string::npos) << said.out;
+  args.insert(args.end(), {"--set", "method.exclude_node_prefix=conv1"});
+  EXPECT_EQ(quench_run(args).json().at("units"), object.at("units").get<int>() - 1);
+  const auto on_nnie = quench_run({"quantize", demo_model(), "--platform", "nnie", "--calib", demo_data(0, 4),
+                                   "--method", "qdrop", "--dry-run", "--json"});
+  EXPECT_EQ(on_nnie.json().at("units"), 0) << on_nnie.out;  // its codes are no integers
 }
 
 // A platform whose codes are no integers: one note, not one per unit.

@@ -57,6 +57,7 @@ TEST(Plan, ShowsWhatDiffers) {
   const std::string before = folder.path("a.yaml"), after = folder.path("b.yaml");
   ASSERT_EQ(quench_run({"plan", demo_model(), "--platform", "tensorrt", "-o", before}).code, 0);
   EXPECT_EQ(quench_run({"plan", "--diff", before, before}).out, "the plans are equal\n");
+  expect_refused(quench_run({"plan", "--diff", before, before, "--bits", "w4a4"}), "nothing about how to quantize");
   QuantPlan plan = plan_from_yaml(read_text(before));
   plan.entries[1].scheme = QScheme::parse("int4 symmetric channel:0 narrow");
   std::ofstream(after) << to_yaml(plan);
@@ -133,6 +134,18 @@ TEST(Inspect, SaysWhyATensorIsQuantizedOrNot) {
   }
   expect_refused(why(entry.value + "x"), "did you mean '" + entry.value + "'?");
   expect_refused(quench_run({"inspect", demo_model(), "--why", entry.value}), "the model carries no plan");
+  expect_refused(quench_run({"inspect", demo_model(), "--bits", "w4a4"}), "are for --why TENSOR");
+  const TemporaryFolder folder;
+  const Outcome made = quench_run({"quantize", demo_model(), "--platform", "tensorrt", "--calib", demo_data(0, 2), "-o",
+                                   folder.path("out"), "--profile", "0", "--no-deploy"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  const std::string quantized = folder.path("out/fashion_cnn.quench.onnx");
+  EXPECT_EQ(quench_run({"inspect", quantized, "--why", entry.value}).code, 0);
+  for (const std::vector<std::string>& more : {std::vector<std::string>{"--bits", "w4a4"}, {"--set", "seed=1"}}) {
+    std::vector<std::string> arguments = {"inspect", quantized, "--why", entry.value};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    expect_refused(quench_run(arguments), "the model was quantized with a plan, which says all: omit --platform");
+  }
 }
 
 }  // namespace

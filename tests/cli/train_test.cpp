@@ -225,6 +225,7 @@ TEST(TrainCommand, BadInputIsRefused) {
   refused({"--set", "train.optimizer.name=rmsprop"}, "unknown optimizer 'rmsprop'");
   refused({"--dry-run", "--set", "train.optimizer.name=rmsprop"}, "unknown optimizer 'rmsprop'");
   refused({"--dry-run", "--set", "train.metric=top11"}, "unknown metric 'top11'");
+  refused({"--dry-run", "--set", "train.schedule.warmup_steps=500000"}, "the warm-up takes 500000 steps, and ");
   refused({"--lr", "0"}, "lr is 0; it must be above 0");
   refused({"--set", "train.epoch=3"}, "epochs");
   refused({"--method", "qdrop"}, "either trains or reconstructs");

@@ -31,5 +31,24 @@ TEST(CheckSame, NamesTheLinesThatDiffer) {
   });
 }
 
+TEST(CheckSame, NamesWhereALineStands) {
+  together(2, [](const Processes& processes) {
+    const bool first = processes.is_first();
+    EXPECT_ERROR(check_same(&processes, "options",
+                            [&] {
+                              return concat("seed: 1\nlayers:\n  - match: fc\n    weight:\n      bits: ", first ? 4 : 8,
+                                            "\noutput: x\n");
+                            }),
+                 "(layers.weight.bits: 8) than rank 0 (layers.weight.bits: 4)");
+    EXPECT_ERROR(
+        check_same(&processes, "options",
+                   [&] { return concat("layers:\n", first ? "  - a: 1\n  - b: 2\n" : "  - b: 2\n  - a: 1\n"); }),
+        "has other options than rank 0 (the same in another order: 'layers.b: 2' where rank 0 has 'layers.a: "
+        "1')");
+    EXPECT_ERROR(check_same(&processes, "options", [&] { return first ? "a: 1\n" : "a: 1\na: 1\n"; }),
+                 "(some are repeated)");
+  });
+}
+
 }  // namespace
 }  // namespace quench

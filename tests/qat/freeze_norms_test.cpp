@@ -38,7 +38,7 @@ TEST(FreezeNorms, AWarmUpInStepsFitsIntoTheTraining) {
   QuantizedModel model = calibrated();
   TrainOptions options = quick();
   options.schedule.warmup_steps = 1000;
-  EXPECT_ERROR(train(model, {items()}, options), "the warm-up takes 1000 steps; all 3 epochs have");
+  EXPECT_ERROR(train(model, {items()}, options), "the warm-up takes 1000 steps, and 3 epochs have");
 }
 
 std::vector<at::Tensor> statistics_of(const QuantizedModel& model) {

@@ -122,6 +122,8 @@ TEST(TrainingNotes, WarnWhereTrainingDidNotHelp) {
   EXPECT_CONTAINS(said(record_of(0.9, {epoch_of(1, 1.0, 0.7), epoch_of(2, 0.5, 0.8)}, 0)),
                   "the training loss still falls, from 1 to 0.5. Train for longer");
   EXPECT_CONTAINS(said(record_of({}, {epoch_of(1, 1.0, {}), epoch_of(2, 1.5, {})}, 2)), "rate below 0.01");
+  EXPECT_CONTAINS(said(record_of(0.9, {epoch_of(1, 1.0, 0.7), epoch_of(2, 0.3, 0.8), epoch_of(3, 0.5, 0.7)}, 0)),
+                  "rate below 0.01");  // it has begun to rise
   EXPECT_EQ(said(record_of({}, {epoch_of(1, 1.0, {}), epoch_of(2, 0.5, {})}, 2)), "");
   EXPECT_EQ(said(record_of({}, {}, 0)), "");
 }

@@ -12,10 +12,12 @@ namespace {
 
 TEST(Stages, RunsUpToTheOneItIsToldToStopAfter) {
   std::vector<std::string> ran, told;
-  Stages stages("plan", [&](const StageRecord& stage) { told.push_back(stage.name); });
+  Stages stages(
+      "plan", [&](const StageRecord& stage) { told.push_back("after " + stage.name); },
+      [&](const std::string& stage) { told.push_back("before " + stage); });
   for (const char* name : {"import", "plan", "calibrate"}) stages.run(name, [&] { ran.emplace_back(name); });
   EXPECT_EQ(ran, (std::vector<std::string>{"import", "plan"}));
-  EXPECT_EQ(told, ran);
+  EXPECT_EQ(told, (std::vector<std::string>{"before import", "after import", "before plan", "after plan"}));
   EXPECT_EQ(stages.records().size(), 2U);
   EXPECT_TRUE(stages.ended());
 }

@@ -149,7 +149,7 @@ TEST_P(EveryMethod, AUnitThatBecomesWorseStaysAsItWas) {
   const ReconstructionRecord record = reconstruct(model, *data, options);
   for (const UnitRecord& unit : record.units) {
     EXPECT_EQ(unit.error_after, unit.error_before) << unit.name;
-    EXPECT_EQ(unit.note, "learning did not help: kept as it was before") << unit.name;
+    EXPECT_EQ(unit.note, UnitRecord::kNotKept) << unit.name;
     EXPECT_EQ(unit.moved, 0) << unit.name;
   }
   for (const Node* node : quantizers_of(model.graph)) {
