@@ -29,6 +29,7 @@ constexpr std::int64_t kShowEvery = 50;
 constexpr std::int64_t kLookEvery = 250, kLookAt = 256;
 constexpr double kLeastGain = 0.01;  // of the loss
 constexpr int kPatience = 4;         // looks without that gain
+constexpr double kDecided = 0.05;    // by which share hard rounding may cost more than soft
 
 // Each element from the quantized network with this probability, else from the float one (QDrop, Wei et al. 2022,
 // section 4.2). By QDrop's own loop, with a step so large that every element that it quantizes is 0: what remains of
@@ -105,6 +106,11 @@ class Loop {
 
   void round_hard() {
     for (const Rounding& one : roundings_) work_.replace(one.quantizer().output(), one.hard());
+  }
+
+  void round_softly() {
+    const c10::AutoGradMode no_grad(false);
+    for (const Rounding& one : roundings_) work_.replace(one.quantizer().output(), one.soft());
   }
 
   // All alphas lie in one tensor, so that the regulariser is computed once, not weight by weight.
@@ -196,20 +202,25 @@ class Loop {
     return inputs;
   }
 
-  // Whether hard rounding, which is what counts in the end, has gained nothing worth naming for a while. It moves
-  // little before the regulariser begins; and without one, codes come to rest only in the end.
+  // Whether roundings are decided, so that hard ones, which count in the end, cost little more than soft ones, and
+  // these have gained nothing worth naming for a while. Neither is so before the regulariser begins; and without one,
+  // codes come to rest only in the end.
   bool has_converged() {
     const bool may_end = settings_.early_stop && !settings_.straight_through && now_ >= settings_.begin();
     if (!may_end || (now_ + 1) % kLookEvery != 0) return false;
+    round_softly();
+    const double soft = loss_now();
     round_hard();
-    const double loss = joint_ ? joint_->over_all() : loss_of_unit();
+    const double loss = loss_now();
     ++looks_since_gain_;
     if (loss < reference_ * (1 - kLeastGain)) {  // small gains add up
       reference_ = loss;
       looks_since_gain_ = 0;
     }
-    return looks_since_gain_ >= kPatience;
+    return looks_since_gain_ >= kPatience && loss <= soft * (1 + kDecided);
   }
+
+  double loss_now() { return joint_ ? joint_->over_all() : loss_of_unit(); }
 
   // On the first items, with the same random choices every time.
   double loss_of_unit() {
@@ -300,8 +311,8 @@ std::vector<OptionInfo> rounding_options(double prob, double iterations) {
        "first three if pictures are all that the network reads (docs/numerics.md 15.5)"},
       {"capture", 1.0, "0: on a GPU, steps are run one by one instead of captured once and replayed"},
       {"early_stop", 0.0,
-       "1: end a unit when its loss with hard rounding has not fallen by 1 % for 1,000 iterations, and likewise the "
-       "joint stage; not where round_mode or joint_round_mode is straight_through"}};
+       "1: end a unit when its roundings are decided and its loss has not fallen by 1 % for 1,000 iterations, and "
+       "likewise the joint stage; not where round_mode or joint_round_mode is straight_through"}};
 }
 
 std::vector<std::string> idle_rounding_options(const Options& options) {
