@@ -30,7 +30,7 @@ struct OptimizerOptions {
   bool nesterov = true;                               // sgd with momentum
   double weight_decay = 1e-4;                         // of weights; biases, BatchNorm and quantizers have none
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  // adam, adamw
-  std::optional<double> scale_lr;                     // of what quantizers learn; absent: `lr`
+  std::optional<double> scale_lr;                     // of what quantizers learn; absent: a tenth of `lr`
 };
 
 struct ScheduleOptions {

@@ -160,7 +160,7 @@ void discard_units(const QuantizeJob& job, bool silent) {
 
 void discard_training(const QuantizeJob& job, bool silent) {
   if (!std::filesystem::exists(job.training() + "/checkpoint.safetensors")) return;
-  for (const char* file : {"checkpoint.safetensors", "best.safetensors", "steps.csv", "log.jsonl"})
+  for (const char* file : {"checkpoint.safetensors", "best.safetensors", "steps.csv", "epochs.csv", "log.jsonl"})
     std::filesystem::remove(job.training() + "/" + file);
   if (!silent) std::cerr << "starting afresh: an earlier run's checkpoint was discarded (--resume goes on from it)\n";
 }

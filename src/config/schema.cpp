@@ -136,7 +136,7 @@ const Keys& train_meanings() {
       {"log_every", "steps between lines of the log"},
       {"optimizer.name", "sgd, adam or adamw"},
       {"optimizer.lr", "highest learning rate"},
-      {"optimizer.scale_lr", "highest learning rate of what quantizers learn (lr if absent)"},
+      {"optimizer.scale_lr", "highest learning rate of what quantizers learn (a tenth of lr if absent)"},
       {"optimizer.momentum", "of sgd"},
       {"optimizer.nesterov", "of sgd"},
       {"optimizer.weight_decay", "of weights only"},

@@ -13,9 +13,9 @@
 namespace quench {
 namespace {
 
-// What only says when something is written or shown does not decide the result.
+// What only says when something is written or shown, or when to stop, does not decide what a step does.
 bool decides_result(const std::string& key) {
-  return key != "log_every" && key != "checkpoint_every" && key != "val_float";
+  return key != "log_every" && key != "checkpoint_every" && key != "val_float" && key != "max_steps";
 }
 
 // Collects the options as lines: "optimizer.lr=0.01".

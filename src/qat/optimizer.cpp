@@ -4,6 +4,7 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "quench/error.h"
 #include "quench/registry.h"
@@ -15,17 +16,44 @@ using Tensors = std::vector<at::Tensor>;
 
 const std::vector<std::string> kNames = {"sgd", "adam", "adamw"};
 
+// Of the network's rate, for quantizers. The gradient of a scale adds up over all elements that share it, and what it
+// moves is small: at the same rate scales overshoot (docs/results.md, Quantization-aware training).
+constexpr double kQuantizerRate = 0.1;
+
+// The share of itself by which a scale moves in one step at most: one that passes through 0 never recovers.
+constexpr double kMostOfScale = 0.1;
+
 Tensors zeros_like(const Tensors& parameters) {
   Tensors zeros;
   for (const at::Tensor& parameter : parameters) zeros.push_back(at::zeros_like(parameter.detach()));
   return zeros;
 }
 
+// Steps of scales, held to a share of each.
+class HeldScales {
+ public:
+  explicit HeldScales(const Tensors& scales) : scales_(scales), before_(at::_foreach_mul(scales, 1.0)) {}
+  void hold() {
+    Tensors room = at::_foreach_abs(before_);
+    at::_foreach_mul_(room, kMostOfScale);
+    at::_foreach_clamp_min_(scales_, at::_foreach_sub(before_, room));
+    at::_foreach_clamp_max_(scales_, at::_foreach_add(before_, room));
+  }
+
+ private:
+  Tensors scales_, before_;
+};
+
 }  // namespace
 
 void check_optimizer_name(const std::string& name) {
   if (std::find(kNames.begin(), kNames.end(), name) == kNames.end()) fail_unknown_name("optimizer", name, kNames);
 }
+
+// The lists of those of a group that have a gradient.
+struct Optimizer::Active {
+  Tensors parameters, gradients, first, second, steps;
+};
 
 // Parameters with the same rate and decay, and what the optimizer keeps for each.
 struct Optimizer::Group {
@@ -34,7 +62,7 @@ struct Optimizer::Group {
   double rate = 0.0, decay = 0.0;
   double rate_now = 0.0;   // by the schedule
   at::Tensor rate_on_gpu;  // the same, if the parameters are on one
-  bool is_network = true;
+  bool is_network = true, is_scale = false;
   Tensors first, second;  // sgd: momentum; adam: mean and variance of gradients
   Tensors steps;          // adam: how many steps each has made
 
@@ -48,10 +76,6 @@ struct Optimizer::Group {
       steps.push_back(at::zeros({}, parameter.options().dtype(at::kFloat).requires_grad(false)));
   }
 
-  // The lists of those that have a gradient.
-  struct Active {
-    Tensors parameters, gradients, first, second, steps;
-  };
   Active active() const {
     Active list;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -71,10 +95,12 @@ struct Optimizer::Group {
 Optimizer::Optimizer(const std::vector<TrainedParameter>& parameters, OptimizerOptions options)
     : options_(std::move(options)) {
   check_optimizer_name(options_.name);
-  for (const ParameterKind kind : {ParameterKind::kWeight, ParameterKind::kOther, ParameterKind::kQuantizer}) {
+  for (const ParameterKind kind :
+       {ParameterKind::kWeight, ParameterKind::kOther, ParameterKind::kScale, ParameterKind::kQuantizer}) {
     auto group = std::make_unique<Group>();
-    group->is_network = kind != ParameterKind::kQuantizer;
-    group->rate = group->is_network ? options_.lr : options_.scale_lr.value_or(options_.lr);
+    group->is_scale = kind == ParameterKind::kScale;
+    group->is_network = !group->is_scale && kind != ParameterKind::kQuantizer;
+    group->rate = group->is_network ? options_.lr : options_.scale_lr.value_or(options_.lr * kQuantizerRate);
     group->decay = kind == ParameterKind::kWeight ? options_.weight_decay : 0.0;
     for (const TrainedParameter& one : parameters) {
       if (one.kind != kind) continue;
@@ -129,8 +155,16 @@ void Optimizer::step() {
 // `rate` is a number or a tensor on the GPU.
 template <typename Rate>
 void Optimizer::step_group(const Group& group, const Rate& rate) const {
-  const Group::Active list = group.active();
+  const Active list = group.active();
   if (list.parameters.empty()) return;
+  std::optional<HeldScales> held;
+  if (group.is_scale) held.emplace(list.parameters);
+  update(group, list, rate);
+  if (held) held->hold();
+}
+
+template <typename Rate>
+void Optimizer::update(const Group& group, const Active& list, const Rate& rate) const {
   if (options_.name == "sgd") {
     // The buffers begin as zeros, so that the first step is like every other (no dampening).
     at::_fused_sgd_(list.parameters, list.gradients, list.first, group.decay, options_.momentum, rate,

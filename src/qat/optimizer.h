@@ -1,5 +1,6 @@
-// Optimizer: one step over all parameters with LibTorch's fused kernels. Two groups of rates (the network's, the
-// quantizers'); weights alone decay. Its state is named tensors, for checkpoints.
+// Optimizer: one step over all parameters with LibTorch's fused kernels. Two rates (the network's, the
+// quantizers'); weights alone decay, and a scale moves by at most a tenth of itself. Its state is named tensors, for
+// checkpoints.
 #pragma once
 
 #include <string>
@@ -32,8 +33,11 @@ class Optimizer {
 
  private:
   struct Group;
+  struct Active;
   template <typename Rate>
   void step_group(const Group& group, const Rate& rate) const;
+  template <typename Rate>
+  void update(const Group& group, const Active& list, const Rate& rate) const;
 
   OptimizerOptions options_;
   std::vector<std::unique_ptr<Group>> groups_;

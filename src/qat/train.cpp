@@ -46,8 +46,9 @@ class Averaged {
 void check_same_options(const QuantizedModel& model, const TrainData& data, const TrainOptions& options) {
   check_same(options.processes, "training options", [&] {
     return concat(text_of_train_options(options), "val_float=", options.val_float, "\nresume=", options.resume,
-                  "\nvalidation data=", data.validation != nullptr, "\nfolder=", !options.folder.empty(),
-                  "\nstop=", static_cast<bool>(options.stop), "\n", text_of_model(model));
+                  "\nmax_steps=", options.max_steps, "\nvalidation data=", data.validation != nullptr,
+                  "\nfolder=", !options.folder.empty(), "\nstop=", static_cast<bool>(options.stop), "\n",
+                  text_of_model(model));
   });
 }
 

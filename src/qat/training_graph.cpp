@@ -20,6 +20,11 @@ bool is_quantizer_state(const Value& value) {
                      [](const Value::Use& use) { return is_quantizer(use.node) && use.slot > 0; });
 }
 
+bool is_scale(const Value& value) {
+  return std::any_of(value.uses().begin(), value.uses().end(),
+                     [](const Value::Use& use) { return is_quantizer(use.node) && use.slot == 1; });
+}
+
 // Running statistics, which training writes in place.
 bool is_buffer(const Value& value) {
   return std::any_of(value.uses().begin(), value.uses().end(), [](const Value::Use& use) {
@@ -39,6 +44,7 @@ bool trains(const Value& value) {
 }
 
 ParameterKind kind_of(const Value& value) {
+  if (is_scale(value)) return ParameterKind::kScale;
   if (is_quantizer_state(value)) return ParameterKind::kQuantizer;
   return value.tensor().dim() > 1 ? ParameterKind::kWeight : ParameterKind::kOther;
 }

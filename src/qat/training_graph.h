@@ -17,7 +17,8 @@ namespace quench {
 enum class ParameterKind : std::uint8_t {
   kWeight,     // decays
   kOther,      // biases, gamma and beta of norms
-  kQuantizer,  // scales, zero points and what else quantizers learn
+  kScale,      // of a quantizer
+  kQuantizer,  // zero points and what else quantizers learn
 };
 
 struct TrainedParameter {

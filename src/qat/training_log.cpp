@@ -10,7 +10,8 @@ namespace quench {
 namespace {
 
 using Json = nlohmann::json;
-constexpr const char* kCsvHeader = "step,epoch,loss,learning_rate\n";
+constexpr const char* kStepsHeader = "step,epoch,loss,learning_rate\n";
+constexpr const char* kEpochsHeader = "step,epoch,loss,validation,validation_float,seconds\n";
 
 // The lines of an earlier run up to a step; those after it are made again.
 template <typename StepOf>
@@ -45,21 +46,25 @@ TrainingLog::TrainingLog(const std::string& folder, std::int64_t resumed_from) {
                "' is a file; training keeps its checkpoints and logs in a folder of that name");
   std::filesystem::create_directories(path);
   const bool resumes = resumed_from > 0;
-  csv_ = opened(path / "steps.csv",
-                kCsvHeader + (resumes ? kept_lines(path / "steps.csv", resumed_from, csv_step) : std::string()));
+  const auto table = [&](const char* name, const char* header) {
+    return opened(path / name, header + (resumes ? kept_lines(path / name, resumed_from, csv_step) : std::string()));
+  };
+  steps_ = table("steps.csv", kStepsHeader);
+  epochs_ = table("epochs.csv", kEpochsHeader);
   json_ = opened(path / "log.jsonl", resumes ? kept_lines(path / "log.jsonl", resumed_from, json_step) : "");
   events_ = std::make_unique<EventFile>(folder, resumed_from);
 }
 
 void TrainingLog::start(double score) {
   if (!events_) return;
+  epochs_ << "0,0,," << score << ",," << std::endl;
   json_ << Json({{"step", 0}, {"epoch", 0}, {"validation", score}}).dump() << std::endl;
   events_->add("validation/quantized", score, 0);
 }
 
 void TrainingLog::step(std::int64_t step, int epoch, double loss, double rate) {
   if (!events_) return;
-  csv_ << step << "," << epoch << "," << loss << "," << rate << std::endl;
+  steps_ << step << "," << epoch << "," << loss << "," << rate << std::endl;
   json_ << Json({{"step", step}, {"epoch", epoch}, {"loss", loss}, {"learning_rate", rate}}).dump() << std::endl;
   events_->add("train/loss", loss, step);
   events_->add("train/learning_rate", rate, step);
@@ -67,6 +72,9 @@ void TrainingLog::step(std::int64_t step, int epoch, double loss, double rate) {
 
 void TrainingLog::epoch(const TrainEpoch& epoch, std::int64_t step) {
   if (!events_) return;
+  const auto or_nothing = [](std::optional<double> score) { return score ? concat(*score) : ""; };
+  epochs_ << step << "," << epoch.epoch << "," << epoch.loss << "," << or_nothing(epoch.quantized) << ","
+          << or_nothing(epoch.in_float) << "," << epoch.seconds << std::endl;
   Json line = {{"step", step}, {"epoch", epoch.epoch}, {"epoch_loss", epoch.loss}, {"seconds", epoch.seconds}};
   events_->add("epoch/loss", epoch.loss, step);
   if (epoch.quantized) {

@@ -1,4 +1,4 @@
-// What training reports as it goes: steps.csv, log.jsonl (a JSON object per line) and TensorBoard's event file in one
+// What training reports as it goes: steps.csv, epochs.csv, log.jsonl (a JSON object per line) and TensorBoard's event file in one
 // folder. A resumed run takes the logs over up to the step that it goes on from.
 #pragma once
 
@@ -19,7 +19,7 @@ class TrainingLog {
   void epoch(const TrainEpoch& epoch, std::int64_t step);
 
  private:
-  std::ofstream csv_, json_;
+  std::ofstream steps_, epochs_, json_;
   std::unique_ptr<EventFile> events_;
 };
 

@@ -48,6 +48,7 @@ JobConfig with_train_defaults(JobConfig config) {
 
 TrainOptions train_options(const JobConfig& config, const QuantizeOptions& options, const Graph& original) {
   TrainOptions train = *config.train;
+  if (config.quant.parity && !train.optimizer.scale_lr) train.optimizer.scale_lr = train.optimizer.lr;  // one rate
   train.seed = config.seed;
   train.device = config.calibration.device;
   train.workers = config.calibration.workers;

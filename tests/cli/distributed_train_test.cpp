@@ -79,6 +79,8 @@ TEST(DistributedTraining, AKilledOneEndsTheOthersAndIsResumed) {
   EXPECT_TRUE(read_text(folder.path("parts/fashion_cnn.quench.onnx")) ==
               read_text(folder.path("whole/fashion_cnn.quench.onnx")));
   EXPECT_EQ(read_text(folder.path("parts/training/steps.csv")), read_text(folder.path("whole/training/steps.csv")));
+  EXPECT_EQ(lines_of(read_text(folder.path("parts/training/epochs.csv"))),
+            lines_of(read_text(folder.path("whole/training/epochs.csv"))));
 }
 
 // Whichever of them is interrupted, all stop after the same step, and that is where the run goes on.

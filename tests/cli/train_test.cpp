@@ -56,7 +56,7 @@ TEST(TrainCommand, TrainsDeploysAndSaysWhatItDid) {
   EXPECT_EQ(record.at("training").at("epochs").size(), 3U);
   EXPECT_GT(record.at("quantized").at("correct"), 80);
   EXPECT_NE(read_text(folder.path("out/report.txt")).find("Training"), std::string::npos);
-  for (const char* file : {"checkpoint.safetensors", "best.safetensors", "steps.csv", "log.jsonl"})
+  for (const char* file : {"checkpoint.safetensors", "best.safetensors", "steps.csv", "epochs.csv", "log.jsonl"})
     EXPECT_TRUE(std::filesystem::exists(folder.path(std::string("out/training/") + file))) << file;
   bool has_events = false;  // TensorBoard's
   for (const auto& file : std::filesystem::directory_iterator(folder.path("out/training")))
@@ -69,6 +69,10 @@ TEST(TrainCommand, TrainsDeploysAndSaysWhatItDid) {
   EXPECT_EQ(start.at("step"), 0);
   EXPECT_EQ(start.at("validation"), record.at("training").at("validation_at_start"));
   EXPECT_NE(read_text(folder.path("out/training/steps.csv")).find("\n30,3,"), std::string::npos);
+  const std::string epochs = read_text(folder.path("out/training/epochs.csv"));
+  EXPECT_EQ(epochs.find("step,epoch,loss,validation,validation_float,seconds\n0,0,,0."), 0U) << epochs;
+  EXPECT_EQ(std::count(epochs.begin(), epochs.end(), '\n'), 5) << epochs;
+  EXPECT_NE(epochs.find("\n30,3,"), std::string::npos) << epochs;
 }
 
 // Another job's checkpoint is refused before calibration; the same job's is not, though calibration adds to the plan.
@@ -287,6 +291,13 @@ TEST(TrainCommand, AnInterruptLeavesACheckpoint) {
   EXPECT_NE(said.find("the same command with --resume goes on from there"), std::string::npos) << said;
   EXPECT_TRUE(std::filesystem::exists(folder.path("out/training/checkpoint.safetensors")));
   EXPECT_FALSE(std::filesystem::exists(folder.path("out/fashion_cnn.quench.onnx")));
+  // What was trained until then can be had without the rest.
+  const Outcome ended = quench_run(
+      job(folder.path("out"), {"--set", "train.epochs=100000", "--resume", "--set", "train.max_steps=1"}));
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const auto training = nlohmann::json::parse(read_text(folder.path("out/record.json"))).at("training");
+  EXPECT_EQ(training.at("steps"), training.at("resumed_from"));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("out/fashion_cnn.quench.onnx")));
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ TEST(JobKey, KnowsWeightsAndItems) {
   const std::uint64_t first = job_key(model, {items()}, options);
   options.log_every = 7;
   options.checkpoint_every = 9;
+  options.max_steps = 5;  // of an interrupted run that is to end here
   EXPECT_EQ(job_key(model, {items()}, options), first);
   QuantizedModel other = model;
   other.graph = model.graph.clone();

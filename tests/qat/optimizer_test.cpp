@@ -70,6 +70,29 @@ TEST(Optimizer, IsTorchsWithAGroupForQuantizers) {
                                    torch::optim::AdamWOptions(0.01).weight_decay(0.0));
 }
 
+// However large its gradient: one that passes through 0 never recovers.
+TEST(Optimizer, AScaleMovesByAtMostATenthOfItself) {
+  for (const char* name : {"sgd", "adam", "adamw"}) {
+    Graph graph;
+    const at::Tensor scales = at::tensor({0.5, 1e-3, -2.0}, at::kFloat).requires_grad_();
+    const at::Tensor zero_point = at::tensor({3.0}, at::kFloat).requires_grad_();
+    const Value &scale = graph.add_constant("scale", scales), &other = graph.add_constant("zero_point", zero_point);
+    OptimizerOptions options;
+    options.name = name;
+    options.lr = 10;
+    Optimizer optimizer({{&scale, ParameterKind::kScale}, {&other, ParameterKind::kQuantizer}}, options);
+    scale.tensor().mutable_grad() = at::tensor({1e-6, 1e3, 1e3}, at::kFloat);
+    other.tensor().mutable_grad() = at::tensor({7.0}, at::kFloat);
+    optimizer.step(1.0);
+    const at::Tensor now = scale.tensor().detach();
+    EXPECT_TRUE(at::allclose(now.slice(0, 1), at::tensor({0.9e-3, -2.2}, at::kFloat), 1e-5)) << name << now;
+    if (std::string(name) == "sgd") {
+      EXPECT_NEAR(now[0].item<double>(), 0.5 - 1e-6 * 1.9, 1e-7);  // a tenth of the rate; with Nesterov's momentum
+      EXPECT_LT(other.tensor().item<double>(), -5);                // zero points go where they go
+    }
+  }
+}
+
 TEST(Optimizer, ItsStateGoesOn) {
   OptimizerOptions options;
   options.name = "adam";
