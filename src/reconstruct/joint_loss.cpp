@@ -18,7 +18,7 @@ at::Tensor energy_of(const at::Tensor& wanted) { return wanted.square().sum().cl
 JointLoss::JointLoss(UnitWork& network, double divergence, const Augment& augment)
     : network_(network), divergence_(divergence), augment_(augment) {}
 
-void JointLoss::backward(const at::Tensor& rows, std::uint64_t step, const at::Tensor& counter) {
+void JointLoss::backward(const at::Tensor& rows, std::uint64_t step, const at::Tensor& counter, double share) {
   const NamedValues inputs = augment_.varied(network_.float_inputs(rows), counter);
   const NamedValues wanted = network_.run_float(inputs, network_.ends());
   const NamedValues given = network_.run(inputs, step, network_.ends());
@@ -26,7 +26,7 @@ void JointLoss::backward(const at::Tensor& rows, std::uint64_t step, const at::T
   for (const auto& [name, value] : given)
     if (const at::Tensor& y = value.tensor(); y.requires_grad())
       sum = sum + (y * gradient(name, y, wanted.at(name).tensor())).sum();
-  if (sum.requires_grad()) sum.backward();
+  if (sum.requires_grad()) (sum * share).backward();
 }
 
 double JointLoss::over_all() const {

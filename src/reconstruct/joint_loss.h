@@ -11,9 +11,9 @@ class JointLoss {
  public:
   // `network` must outlive it, and joins all units.
   JointLoss(UnitWork& network, double divergence, const Augment& augment);
-  // Runs the network on these items and sends the gradient of the loss back through it. `step` for random choices,
-  // `counter` is the same on the device or added to it.
-  void backward(const at::Tensor& rows, std::uint64_t step, const at::Tensor& counter);
+  // Runs the network on these items and sends the gradient of this share of the loss back through it. `step` and
+  // `counter`, which lies on the device, are for random choices: of quantizers, and of how images vary.
+  void backward(const at::Tensor& rows, std::uint64_t step, const at::Tensor& counter, double share);
   // The loss over all items, not varied, of the network as it now is.
   double over_all() const;
 

@@ -62,13 +62,18 @@ double RoundingSettings::decay(std::int64_t step) const {
   return 0.5 * (1 + std::cos(M_PI * static_cast<double>(step) / static_cast<double>(iterations)));
 }
 
+std::int64_t runs_per_step(const UnitWork& work) {
+  const std::int64_t batch = work.batch(), wanted = static_cast<std::int64_t>(work.options().number("batch"));
+  return std::max<std::int64_t>(1, std::min(wanted, work.items()) / batch);
+}
+
 struct Knobs::State {
   at::Tensor counter, draws, numbers;  // the latter two for all steps of the window
-  at::Tensor rows, now;                // theirs for the present step
+  at::Tensor rows, now;                // theirs for the present step; rows of each run
 };
 
 Knobs::Knobs(const RoundingSettings& settings, const UnitWork& work)
-    : settings_(settings), work_(work), state_(std::make_unique<State>()) {
+    : settings_(settings), work_(work), runs_(runs_per_step(work)), state_(std::make_unique<State>()) {
   state_->counter = at::zeros({1}, at::dtype(at::kLong).device(at::Device(work.device())));
   turn(0);
   look();
@@ -88,7 +93,7 @@ void Knobs::look() {
 }
 
 const at::Tensor& Knobs::counter() const { return state_->counter; }
-const at::Tensor& Knobs::rows() const { return state_->rows; }
+at::Tensor Knobs::rows(std::int64_t run) const { return state_->rows.select(0, run); }
 at::Tensor Knobs::rate() const { return state_->now.select(0, 0); }
 at::Tensor Knobs::scale_rate() const { return state_->now.select(0, 1); }
 at::Tensor Knobs::weight_scale_rate() const { return state_->now.select(0, 2); }
@@ -106,7 +111,8 @@ void Knobs::fill(std::int64_t first) {
                              settings_.bias_rate * decay, weight, settings_.beta(step)})
       numbers.push_back(static_cast<float>(one));
   }
-  const at::Tensor table = at::tensor(numbers).reshape({count, -1}), draws = work_.draws(first, count);
+  const at::Tensor table = at::tensor(numbers).reshape({count, -1}),
+                   draws = work_.draws(first * runs_, count * runs_).reshape({count, runs_, -1});
   if (first == 0) {
     state_->draws = at::empty_like(draws);
     state_->numbers = at::empty(table.sizes(), draws.options().dtype(at::kFloat));

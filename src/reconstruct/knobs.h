@@ -23,6 +23,9 @@ struct RoundingSettings {
   double decay(std::int64_t step) const;    // half a cosine, from 1 to 0
 };
 
+// A model that fixes a smaller batch than a step takes runs several times per step; 1 for all others.
+std::int64_t runs_per_step(const UnitWork& work);
+
 class Knobs {
  public:
   static constexpr std::int64_t kWindow = 1024;  // steps that are filled in at once
@@ -34,8 +37,9 @@ class Knobs {
   void turn(std::int64_t step);  // before the step; steps come in order
   void look();                   // in the step: from here on the following are those of this step
 
-  const at::Tensor& counter() const;  // the step, int64, one element
-  const at::Tensor& rows() const;
+  const at::Tensor& counter() const;           // the step, int64, one element
+  std::int64_t runs() const { return runs_; }  // of a step
+  at::Tensor rows(std::int64_t run = 0) const;
   at::Tensor rate() const;
   at::Tensor scale_rate() const;
   at::Tensor weight_scale_rate() const;
@@ -49,6 +53,7 @@ class Knobs {
 
   const RoundingSettings& settings_;
   const UnitWork& work_;
+  const std::int64_t runs_;
   std::unique_ptr<State> state_;
 };
 

@@ -166,17 +166,22 @@ class Loop {
 
   void step() {
     knobs_.look();
-    for (const Rounding& one : roundings_) work_.replace(one.quantizer().output(), one.soft());
-    if (joint_)
-      joint_->backward(knobs_.rows(), number(), knobs_.counter());
-    else
-      loss_->backward(work_.run(inputs(), number()), knobs_.rows());
+    for (std::int64_t run = 0; run < knobs_.runs(); ++run) add_gradients(run);
     if (!settings_.straight_through && (captured_ || now_ >= settings_.begin())) add_penalty();
     rounding_->step(knobs_.rate());
     if (!scaling_) scaling_ = std::make_unique<Adam>(scales_.tensors());  // the first run puts scales on the device
     scaling_->step(knobs_.scale_rate());
     stretching_->step(knobs_.weight_scale_rate());
     if (shifting_) shifting_->step(knobs_.bias_rate());
+  }
+
+  void add_gradients(std::int64_t run) {
+    for (const Rounding& one : roundings_) work_.replace(one.quantizer().output(), one.soft());
+    const double share = 1.0 / static_cast<double>(knobs_.runs());
+    if (joint_)
+      joint_->backward(knobs_.rows(run), number(run), knobs_.counter() * knobs_.runs() + run, share);
+    else
+      loss_->backward(work_.run(inputs(run), number(run)), knobs_.rows(run), share);
   }
 
   void add_penalty() {
@@ -186,14 +191,17 @@ class Loop {
     });
   }
 
-  // Of the step, for random choices; a captured one is counted on the device.
-  std::uint64_t number() const { return captured_ ? 0 : static_cast<std::uint64_t>(now_); }
+  // Of the step, for random choices; a captured one is counted on the device. Its runs are far from all steps.
+  std::uint64_t number(std::int64_t run) const {
+    return (static_cast<std::uint64_t>(run) << 40) + (captured_ ? 0 : static_cast<std::uint64_t>(now_));
+  }
 
-  NamedValues inputs() const {
-    NamedValues inputs = work_.quantized_inputs(knobs_.rows());
+  NamedValues inputs(std::int64_t run) const {
+    const at::Tensor rows = knobs_.rows(run);
+    NamedValues inputs = work_.quantized_inputs(rows);
     if (mixer_.prob() >= 1) return inputs;
-    const NamedValues plain = work_.float_inputs(knobs_.rows());
-    RandomKey key{work_.seed(), 0, number(), nullptr};
+    const NamedValues plain = work_.float_inputs(rows);
+    RandomKey key{work_.seed(), 0, number(run), nullptr};
     if (captured_) key.counter = reinterpret_cast<const std::uint64_t*>(knobs_.counter().const_data_ptr());
     for (auto& [name, value] : inputs) {
       ++key.node;

@@ -58,13 +58,13 @@ double UnitLoss::value(const at::Tensor& y, const at::Tensor& rows) {
   return loss + settings_.prediction * divergence(logits, work_.prediction(rows)).item<double>();
 }
 
-void UnitLoss::backward(const at::Tensor& y, const at::Tensor& rows) {
+void UnitLoss::backward(const at::Tensor& y, const at::Tensor& rows, double share) {
   const at::Tensor wanted = work_.target(rows);
   // The gradient of the loss, without recording it.
   at::Tensor gradient = (y.detach() - wanted).mul_(2 * factor_ / static_cast<double>(wanted.numel()));
   if (settings_.fisher) gradient.mul_(work_.sensitivity(rows));
   if (settings_.prediction > 0) add_prediction(gradient, y, rows);
-  y.backward(gradient);
+  y.backward(share == 1 ? gradient : gradient.mul_(share));
 }
 
 void UnitLoss::add_prediction(at::Tensor& gradient, const at::Tensor& y, const at::Tensor& rows) {

@@ -11,8 +11,8 @@ class UnitLoss {
   // Both must outlive it. Computes what a captured step could not.
   UnitLoss(const RoundingSettings& settings, UnitWork& work, const at::Tensor& rows);
   double value(const at::Tensor& y, const at::Tensor& rows);  // of the loss, up to a factor
-  // Sends the gradient of the loss back through the unit that gave `y` for these items.
-  void backward(const at::Tensor& y, const at::Tensor& rows);
+  // Sends the gradient of this share of the loss back through the unit that gave `y` for these items.
+  void backward(const at::Tensor& y, const at::Tensor& rows, double share);
 
  private:
   void add_prediction(at::Tensor& gradient, const at::Tensor& y, const at::Tensor& rows);

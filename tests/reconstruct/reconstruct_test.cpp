@@ -372,8 +372,32 @@ TEST(Reconstruct, NamesWhatHasNoEffect) {
   EXPECT_EQ(notes_of("qdrop", Options{{"joint_lr", 0.5}, {"joint_count", 1.0}}), Names{});
   EXPECT_EQ(notes_of("brecq", Options{{"batch", 4.0}}, Dim(4)),
             Names{"the last 3 of 11 items are not learned from: the model fixes its batch at 4"});
-  EXPECT_EQ(notes_of("brecq", Options{{"batch", 8.0}}, Dim(1)),
-            Names{"a step takes 1 item: the model fixes its batch at 1"});
+  EXPECT_EQ(notes_of("brecq", Options{{"batch", 2.0}}, Dim(4)),
+            (Names{"a step takes 4 items: the model fixes its batch at 4",
+                   "the last 3 of 11 items are not learned from: the model fixes its batch at 4"}));
+  EXPECT_EQ(notes_of("brecq", Options{{"batch", 8.0}}, Dim(1)), Names{});  // eight runs
+}
+
+// A step has as many items as it is told: it runs several times, and learns what an open batch would.
+TEST(Reconstruct, ASmallFixedBatchRunsSeveralTimesPerStep) {
+  const auto data = random_images(16);
+  for (const double joint : {0.0, 10.0}) {
+    std::vector<ReconstructionRecord> records;
+    for (const Dim& batch : {Dim::symbol("N"), Dim(1), Dim(4)}) {
+      QuantizedModel model = prepare_by_platform(residual_net(batch), "academic", few_bits(4));
+      calibrate(model, *data);
+      ReconstructOptions options = quick("brecq", 60);
+      options.options.set("batch", 8.0);
+      options.options.set("joint_count", joint);
+      records.push_back(reconstruct(model, *data, options));
+    }
+    for (const ReconstructionRecord& one : records)
+      for (std::size_t i = 0; i < one.units.size(); ++i) {
+        const UnitRecord &unit = one.units[i], &open = records[0].units[i];
+        EXPECT_LT(unit.error_after, unit.error_before) << unit.name;
+        EXPECT_NEAR(unit.error_after, open.error_after, 0.02 * open.error_before) << unit.name;
+      }
+  }
 }
 
 // It asks on the whole network for what only units have.
