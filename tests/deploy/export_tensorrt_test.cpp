@@ -38,6 +38,15 @@ TEST(ExportTensorrt, ExplicitPairs) {
   EXPECT_NE(deployment.notes[0].find("-128"), std::string::npos);
 }
 
+TEST(ExportTensorrt, SaysWhereItFindsOtherScales) {
+  EXPECT_TRUE(deployed(net()).notes.empty());
+  for (const char* weights : {"int8 symmetric tensor", "int4 symmetric tensor narrow"}) {
+    const Deployment deployment = deployed(planned(ranged_net(kInt8, weights), "tensorrt"));
+    ASSERT_EQ(deployment.notes.size(), 1U) << weights;
+    EXPECT_EQ(deployment.notes[0].find("TensorRT finds the scales of weights itself"), 0U) << deployment.notes[0];
+  }
+}
+
 TEST(ExportTensorrt, Refuses) {
   Graph affine = planned(ranged_net("uint8 affine tensor", kInt8), "tensorrt");
   EXPECT_NE(refusal_of(affine).find("'x' has a zero point; TensorRT takes symmetric ranges"), std::string::npos);

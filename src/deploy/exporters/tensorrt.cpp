@@ -2,6 +2,7 @@
 // deploy_to_qlinear also the pairs that explicit quantization reads, 5.6.
 #include <algorithm>
 
+#include "core/counted.h"
 #include "deploy/file_endings.h"
 #include "deploy/forms/qdq_graph.h"
 #include "deploy/forms/side_file.h"
@@ -19,6 +20,19 @@ double range_of(const StrippedTensor& tensor) {
   check_symmetric(tensor, kTarget);
   const Ends ends = ends_of(tensor.type);
   return std::max(-ends.min, ends.max);
+}
+
+// The file of ranges says nothing of weights: TensorRT finds their scales itself, for codes from -127 to 127.
+void note_own_scales(const StrippedModel& model, Deployment& deployment) {
+  const auto others = std::count_if(model.tensors.begin(), model.tensors.end(), [](const StrippedTensor& tensor) {
+    const QScheme& scheme = tensor.type.scheme;
+    return tensor.role == Role::kWeight && !(scheme.symmetric() && scheme.narrow() && scheme.bits() == 8);
+  });
+  if (others == 0) return;
+  deployment.notes.push_back(
+      concat("TensorRT finds the scales of weights itself, for 8 bits from -127 to 127, and so may give ",
+             counted(others, "weight"),
+             " other codes than the simulation; 'defaults.weight.narrow=true' with 8 bits gives it the same"));
 }
 
 void check_qlinear(const StrippedTensor& tensor) {
@@ -56,6 +70,7 @@ void write_tensorrt(const DeployJob& job, Deployment& deployment) {
   content["tensorrt"]["blob_range"] = std::move(ranges);
   deployment.files.push_back(model_file(job, kStrippedEnding, model.graph));
   deployment.files.push_back(json_file(job, "_clip_ranges.json", content, "the range of each activation"));
+  note_own_scales(model, deployment);
   if (job.options.flag("deploy_to_qlinear")) add_qlinear(job, model, deployment);
 }
 
