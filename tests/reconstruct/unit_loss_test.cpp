@@ -53,7 +53,7 @@ void send_back(UnitWork& work, UnitRecord&) {
   const at::Tensor rows = work.draw(0), wanted = work.target(rows);
   UnitLoss loss(settings, work, rows);
   const at::Tensor y = (wanted + at::randn_like(wanted)).requires_grad_(), again = y.detach().requires_grad_();
-  loss.backward(y, rows);
+  loss.backward(y, rows, 1.0);
   const at::Tensor squared = (again - wanted).square().sum(1).mean();
   (squared + 7 * divergence(work.predict(again, rows), work.prediction(rows))).backward();
   EXPECT_TRUE(at::allclose(y.grad(), again.grad(), 1e-4, 1e-6)) << work.unit().name;
