@@ -1,5 +1,6 @@
 // Milliseconds per iteration of reconstruction on ResNet-18's block 64x56x56 at batch 32, over a plain float step of
-// the same block (forward, backward, Adam), taking turns in this process; with bf16 convolutions, over one in fp32.
+// the same block (forward, backward, Adam), taking turns in this process; with bf16 convolutions, over one in fp32. And
+// the memory that a step asks of the system: what it allocates beyond blocks that malloc has kept.
 //   bench_reconstruction [ROUNDS] [DEVICE] [brecq|qdrop|brecq_bf16|qdrop_bf16]
 // Or, of ResNet-18 on so many images (256): seconds to fill all caches over a pass of the float network, and what the
 // process holds at most, without and with a bound on caches.
@@ -8,6 +9,8 @@
 //   bench_reconstruction capture [DEVICE]
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -32,7 +35,7 @@ namespace {
 
 constexpr std::int64_t kBatch = 32, kChannels = 64, kSize = 56, kSteps = 20;
 int rounds = 7;
-std::vector<double> float_times, method_times;  // of the turns, in milliseconds per step
+std::vector<double> float_times, method_times, method_memory;  // of the turns, per step: milliseconds, MB
 
 Graph block(std::int64_t channels = kChannels, std::int64_t size = kSize) {
   Graph graph;
@@ -57,6 +60,13 @@ double milliseconds_per_step(const std::function<void()>& step, std::int64_t ste
   step();
   return 1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
          static_cast<double>(steps);
+}
+
+// In MB, by the pages that were touched for the first time.
+double memory_asked_for() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_minflt) * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1e6;
 }
 
 class FloatBlock {
@@ -91,8 +101,10 @@ void learn_in_turns(UnitWork& work, UnitRecord& record, bool scales) {
   FloatBlock plain(work.device());
   for (int round = -1; round < rounds; ++round) {  // the first is for warming up
     const double fp = milliseconds_per_step([&] { plain.steps(work); }, kSteps);
+    const double memory = memory_asked_for();
     const double own = milliseconds_per_step([&] { learn_rounding(work, record, scales); }, kSteps);
     if (round < 0) continue;
+    method_memory.push_back((memory_asked_for() - memory) / kSteps);
     float_times.push_back(fp);
     method_times.push_back(own);
   }
@@ -117,8 +129,7 @@ QuantConfig four_bits() {
 }
 
 void measure(const char* name, double prob, const std::string& device, bool bf16 = false) {
-  float_times.clear();
-  method_times.clear();
+  for (std::vector<double>* values : {&float_times, &method_times, &method_memory}) values->clear();
   QuantizedModel model = prepare_by_platform(block(), "academic", four_bits());
   std::vector<at::Tensor> items;
   for (std::int64_t i = 0; i < 2 * kBatch; ++i) items.push_back(at::randn({kChannels, kSize, kSize}));
@@ -130,8 +141,8 @@ void measure(const char* name, double prob, const std::string& device, bool bf16
       Options{{"prob", prob}, {"warm_up", 0.0}, {"batch", static_cast<double>(kBatch)}, {"bf16", double(bf16)}};
   options.device = device;
   reconstruct(model, *data, options);
-  std::printf("%-11s %8.1f ms  float step %8.1f ms  ratio %.2f\n", name, median(method_times), median(float_times),
-              median(method_times) / median(float_times));
+  std::printf("%-11s %8.1f ms  float step %8.1f ms  ratio %.2f  new memory %.2f MB\n", name, median(method_times),
+              median(float_times), median(method_times) / median(float_times), median(method_memory));
   std::fflush(stdout);
 }
 
