@@ -279,7 +279,7 @@ TEST(Augment, VariesPicturesAloneWhenItIsToDecide) {
 }
 
 TEST(Augment, SaysWhatItDoesNotKnow) {
-  EXPECT_ERROR(Augment("flip,turn", 0), "unknown variation of images in 'joint_augment' 'turn'");
+  EXPECT_ERROR(Augment("flip,turn", 0), "unknown variation 'turn' of images in 'joint_augment'");
   EXPECT_ERROR(Augment("auto,flip", 0), "is auto or a list of flip, crop, cut, mix, not both");
   for (const char* words : {",", "flip,", ",flip", "flip,,mix"}) EXPECT_ERROR(Augment(words, 0), "unknown variation");
 }

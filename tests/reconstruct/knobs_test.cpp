@@ -27,14 +27,18 @@ TEST(RoundingSettings, TheRegulariserBeginsAfterTheWarmUpAndItsExponentFallsLine
 // More steps than are filled in at once.
 constexpr double kSteps = 2 * Knobs::kWindow + 10;
 
+std::int64_t runs_expected = 1;
+
 void look_at_every_step(UnitWork& work, UnitRecord& record) {
   const RoundingSettings settings(work.options());
   Knobs knobs(settings, work);
+  ASSERT_EQ(knobs.runs(), runs_expected);
   for (record.iterations = 0; record.iterations < settings.iterations; ++record.iterations) {
     const std::int64_t step = record.iterations;
     knobs.turn(step);
     knobs.look();
-    ASSERT_TRUE(knobs.rows().equal(work.draw(step))) << step;
+    for (std::int64_t run = 0; run < knobs.runs(); ++run)
+      ASSERT_TRUE(knobs.rows(run).equal(work.draw(step * knobs.runs() + run))) << step;
     ASSERT_EQ(knobs.counter().item<std::int64_t>(), step);
     const double decay = 0.5 * (1 + std::cos(M_PI * static_cast<double>(step) / kSteps));
     ASSERT_FLOAT_EQ(knobs.rate().item<float>(), 0.25F);
@@ -47,16 +51,21 @@ void look_at_every_step(UnitWork& work, UnitRecord& record) {
 }
 QUENCH_REGISTER_PTQ_METHOD("look_at_knobs", look_at_every_step, "for a test", rounding_options(1.0, kSteps))
 
+// With a batch that the model fixes a step has as many runs as fit into what it is told.
 TEST(Knobs, EveryStepFindsItsItemsAndRates) {
-  const auto data = random_images(11);
-  QuantizedModel model = calibrated_net(*data);
-  ReconstructOptions options;
-  options.method = "look_at_knobs";
-  options.options =
-      Options{{"batch", 4.0}, {"lr", 0.25}, {"scale_lr", 0.5}, {"weight_scale_lr", 0.75}, {"bias_lr", 0.125}};
-  const ReconstructionRecord record = reconstruct(model, *data, options);
-  EXPECT_EQ(record.units.size(), 4U);
-  for (const UnitRecord& unit : record.units) EXPECT_EQ(unit.iterations, static_cast<std::int64_t>(kSteps));
+  const auto data = random_images(12);
+  for (const auto& [batch, runs] : {std::pair(Dim::symbol("N"), 1), {Dim(1), 4}, {Dim(3), 1}, {Dim(6), 1}}) {
+    QuantizedModel model = prepare_by_platform(residual_net(batch), "academic", few_bits(4));
+    calibrate(model, *data);
+    runs_expected = runs;
+    ReconstructOptions options;
+    options.method = "look_at_knobs";
+    options.options =
+        Options{{"batch", 4.0}, {"lr", 0.25}, {"scale_lr", 0.5}, {"weight_scale_lr", 0.75}, {"bias_lr", 0.125}};
+    const ReconstructionRecord record = reconstruct(model, *data, options);
+    EXPECT_EQ(record.units.size(), 4U);
+    for (const UnitRecord& unit : record.units) EXPECT_EQ(unit.iterations, static_cast<std::int64_t>(kSteps));
+  }
 }
 
 }  // namespace
