@@ -12,6 +12,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <iosfwd>
 
 #include "quench/prepare.h"
@@ -27,7 +28,9 @@ class QuantWrapper : public torch::nn::Module {
   explicit QuantWrapper(std::shared_ptr<M> inner)
       : quant_(register_module("quant", std::make_shared<QuantStub>())),
         module_(register_module("module", std::move(inner))),
-        dequant_(register_module("dequant", std::make_shared<DeQuantStub>())) {}
+        dequant_(register_module("dequant", std::make_shared<DeQuantStub>())) {
+    if (!module_->is_training()) this->eval();  // in its mode, as in torch
+  }
   at::Tensor forward(const at::Tensor& x) { return dequant_->forward(module_->forward(quant_->forward(x))); }
 
  private:
@@ -41,10 +44,13 @@ using FuseLists = std::vector<std::vector<std::string>>;
 // A module with what PyTorch keeps in its attributes. Copies share the module.
 class EagerModel {
  public:
-  // A shared pointer to a module, or a ModuleHolder; inputs as for from_module. A member `qconfig` of the module is
-  // that of the whole model; its member fuse_model([is_qat]) gives the lists that quench::fuse_model takes.
+  // A shared pointer to a module, or a ModuleHolder; inputs and options as for from_module. Only dim 0, the batch, may
+  // change, unless the options say otherwise: {.dynamic_dims = {{{0, "N"}, {2, "H"}, {3, "W"}}}}. A member `qconfig` of
+  // the module is that of the whole model; its member fuse_model([is_qat]) gives the lists that quench::fuse_model
+  // takes.
   template <typename M>
-  EagerModel(const M& module, std::vector<at::Tensor> example_inputs) : examples_(std::move(example_inputs)) {
+  EagerModel(const M& module, std::vector<at::Tensor> example_inputs, ModuleImportOptions options = {})
+      : examples_(std::move(example_inputs)), options_(std::move(options)) {
     const auto inner = [&] {
       if constexpr (requires { module.ptr(); })
         return module.ptr();
@@ -78,6 +84,7 @@ class EagerModel {
   ModuleForward forward_;
   std::function<FuseLists(std::optional<bool>)> own_lists_;
   std::vector<at::Tensor> examples_;
+  ModuleImportOptions options_;
 };
 
 // As PyTorch prints a module after fusing: the first of each list as ConvReLU2d with its parts, the others as Identity.
@@ -89,6 +96,11 @@ std::ostream& operator<<(std::ostream& stream, const EagerModel& model);
 EagerModel fuse_modules(const EagerModel& model, const FuseLists& lists, std::optional<bool> is_qat = false);
 EagerModel fuse_modules_qat(const EagerModel& model, const FuseLists& lists);
 void fuse_modules_in_place(EagerModel& model, const FuseLists& lists, std::optional<bool> is_qat = false);
+// One list, as torch also takes it: {"conv", "bn"}.
+using FuseList = std::initializer_list<const char*>;
+EagerModel fuse_modules(const EagerModel& model, FuseList list, std::optional<bool> is_qat = false);
+EagerModel fuse_modules_qat(const EagerModel& model, FuseList list);
+void fuse_modules_in_place(EagerModel& model, FuseList list, std::optional<bool> is_qat = false);
 // The lists of the module's own fuse_model, in place.
 void fuse_model(EagerModel& model, std::optional<bool> is_qat = std::nullopt);
 
@@ -100,7 +112,7 @@ class PreparedModel {
   PreparedModel(PreparedModel&&) noexcept;
 
   at::Tensor forward(const at::Tensor& x);  // of a model with one input and one output
-  std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs);
+  std::vector<at::Tensor> forward_all(const std::vector<at::Tensor>& inputs);
 
   // What the observer 'recording' of this value of the graph kept so far; before finish().
   std::vector<at::Tensor> recorded(const std::string& value) const;
@@ -121,8 +133,9 @@ std::ostream& operator<<(std::ostream& stream, const PreparedModel& model);
 // Throws for a module in training mode, and if nothing has a qconfig.
 PreparedModel prepare(const EagerModel& model);
 template <typename M>
-PreparedModel prepare(const M& module, const std::vector<at::Tensor>& example_inputs, const QConfig& qconfig) {
-  EagerModel model(module, example_inputs);
+PreparedModel prepare(const M& module, const std::vector<at::Tensor>& example_inputs, const QConfig& qconfig,
+                      const ModuleImportOptions& options = {}) {
+  EagerModel model(module, example_inputs, options);
   model.qconfig.set_global(qconfig);
   return prepare(model);
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <set>
 
 #include "quench/convert.h"
 #include "quench/eager.h"
@@ -39,12 +40,12 @@ class QatModule : public torch::nn::Module {
   ~QatModule() override;
 
   at::Tensor forward(const at::Tensor& x);  // of a model with one input and one output
-  std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs);
+  std::vector<at::Tensor> forward_all(const std::vector<at::Tensor>& inputs);
 
   // mmrazor's modes, "tensor", "predict" and "loss", on the one graph (quench/heads.h); set_head() adds or replaces
-  // one.
-  std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs, const std::string& mode,
-                                  const std::vector<at::Tensor>& targets = {});
+  // one. Not an overload: torch::nn::Sequential takes modules with one forward only.
+  std::vector<at::Tensor> forward_mode(const std::vector<at::Tensor>& inputs, const std::string& mode,
+                                       const std::vector<at::Tensor>& targets = {});
   void set_head(const std::string& name, Head head) { heads_.set(name, std::move(head)); }
 
   // In training BatchNorm takes the statistics of the batch, and observers see it; in evaluation neither does.
@@ -52,8 +53,9 @@ class QatModule : public torch::nn::Module {
   void disable_observer();
   void enable_fake_quant();
   void disable_fake_quant();
-  void freeze_bn_stats();  // gamma and beta still learn
-  void update_bn_stats();  // the statistics of batches again
+  // Norms that were in evaluation mode when the module was prepared begin frozen.
+  void freeze_bn_stats();  // of all norms; gamma and beta still learn
+  void update_bn_stats();  // the statistics of batches again, in all norms
 
   // What quantizers learn, and all others of parameters(): scales want a rate of their own and no decay.
   std::vector<at::Tensor> quantizer_parameters() const;
@@ -68,12 +70,15 @@ class QatModule : public torch::nn::Module {
   std::string text() const;
 
   void save(torch::serialize::OutputArchive& archive) const override;
+  // Throws, and changes no tensor, unless all have the names, shapes and types that they have here.
   void load(torch::serialize::InputArchive& archive) override;
 
  private:
+  enum class Held : std::int64_t { kNone, kAll, kAsPrepared };  // norms; numbers are in files
   friend std::string print_converted(const QatModule& source, const QuantizedModel& converted);
   void register_tensors(const torch::nn::Module* owner);
   void follow_device();
+  void hold_norms(Held held);
   void set_flags();
   void find_scales(const NamedValues& inputs);
   bool has_scales();
@@ -83,18 +88,20 @@ class QatModule : public torch::nn::Module {
   std::unique_ptr<ModuleText> text_;  // of the module; null without one
   std::unique_ptr<TrainingGraph> training_;
   Heads heads_;
-  bool observer_ = true, fake_quant_ = true, norms_held_ = false, has_scales_ = false;
+  std::set<std::string> frozen_norms_;  // when the module was prepared
+  Held held_ = Held::kNone;
+  bool observer_ = true, fake_quant_ = true, has_scales_ = false;
   int flags_set_ = -1;   // those that the graph has now
-  at::Tensor switches_;  // the four above, as a buffer
+  at::Tensor switches_;  // observer, fake quantization, norms held, scales known: as a buffer
   std::uint64_t seed_ = 0, step_ = 0;
 };
 
-// Throws unless the module is in training mode, and if nothing has a qconfig.
+// Throws unless the module is in training mode, and if nothing has a qconfig. Norms inside may be in evaluation mode.
 std::shared_ptr<QatModule> prepare_qat(const EagerModel& model);
 template <typename M>
 std::shared_ptr<QatModule> prepare_qat(const M& module, const std::vector<at::Tensor>& example_inputs,
-                                       const QConfig& qconfig) {
-  EagerModel model(module, example_inputs);
+                                       const QConfig& qconfig, const ModuleImportOptions& options = {}) {
+  EagerModel model(module, example_inputs, options);
   model.qconfig.set_global(qconfig);
   return prepare_qat(model);
 }

@@ -22,7 +22,7 @@ NamedTensors named(const Items& items) {
 
 std::vector<at::Tensor> forward(QatModule& module, const std::vector<at::Tensor>& inputs, bool training) {
   if (module.is_training() != training) module.train(training);
-  return module.forward(inputs);
+  return module.forward_all(inputs);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "calibrate/eager_prepare.h"
 #include "calibrate/eager_rules.h"
+#include "calibrate/module_of_node.h"
 #include "calibrate/module_text.h"
 #include "calibrate/quantizer_text.h"
 #include "quench/error.h"
@@ -46,8 +47,19 @@ Graph EagerModel::trace() const { return trace_shared().clone(); }
 
 Graph EagerModel::trace_shared() const {
   const TrainingMode eval(*module_, false);
-  return import_module(*module_, forward_, examples_);
+  std::vector<at::Tensor> examples = examples_;  // where the module is by now
+  if (const auto parameters = module_->parameters(); !parameters.empty())
+    for (at::Tensor& example : examples) example = example.to(parameters[0].device());
+  return import_module(*module_, forward_, examples, options_);
 }
+
+namespace {
+
+FuseLists lists_of(FuseList list) {
+  return list.size() == 0 ? FuseLists{} : FuseLists{FuseLists::value_type(list.begin(), list.end())};
+}
+
+}  // namespace
 
 void fuse_modules_in_place(EagerModel& model, const FuseLists& lists, std::optional<bool> is_qat) {
   const std::vector<ModuleInfo> modules = model.modules();
@@ -65,6 +77,16 @@ EagerModel fuse_modules_qat(const EagerModel& model, const FuseLists& lists) {
   return fuse_modules(model, lists, true);
 }
 
+EagerModel fuse_modules(const EagerModel& model, FuseList list, std::optional<bool> is_qat) {
+  return fuse_modules(model, lists_of(list), is_qat);
+}
+
+EagerModel fuse_modules_qat(const EagerModel& model, FuseList list) { return fuse_modules_qat(model, lists_of(list)); }
+
+void fuse_modules_in_place(EagerModel& model, FuseList list, std::optional<bool> is_qat) {
+  fuse_modules_in_place(model, lists_of(list), is_qat);
+}
+
 void fuse_model(EagerModel& model, std::optional<bool> is_qat) {
   fuse_modules_in_place(model, model.own_lists(is_qat), is_qat);
 }
@@ -73,6 +95,7 @@ namespace {
 
 ModuleText calibrating_text(const EagerModel& source, const Graph& graph) {
   ModuleText text = module_text(source.module());
+  text.modules = modules_of_nodes(source.modules(), graph);
   for (const auto& names : source.fused) fuse_text(text, names, /*is_training=*/false);
   for (const ModuleInfo& module : source.modules()) {
     ModuleText* norm = text.find(module.name);
@@ -99,7 +122,7 @@ PreparedModel::PreparedModel(QuantizedModel prepared, const EagerModel* source)
 PreparedModel::~PreparedModel() = default;
 PreparedModel::PreparedModel(PreparedModel&&) noexcept = default;
 
-std::vector<at::Tensor> PreparedModel::forward(const std::vector<at::Tensor>& inputs) {
+std::vector<at::Tensor> PreparedModel::forward_all(const std::vector<at::Tensor>& inputs) {
   std::vector<at::Tensor> results;
   for (const RtValue& value : quench::forward(state_->model, {inputs.begin(), inputs.end()}))
     results.push_back(value.tensor());
@@ -107,8 +130,8 @@ std::vector<at::Tensor> PreparedModel::forward(const std::vector<at::Tensor>& in
 }
 
 at::Tensor PreparedModel::forward(const at::Tensor& x) {
-  const std::vector<at::Tensor> results = forward(std::vector<at::Tensor>{x});
-  QUENCH_CHECK(results.size() == 1, "the model gives ", results.size(), " tensors: call forward with a vector");
+  const std::vector<at::Tensor> results = forward_all({x});
+  QUENCH_CHECK(results.size() == 1, "the model gives ", results.size(), " tensors: call forward_all");
   return results[0];
 }
 

@@ -40,25 +40,10 @@ std::vector<const ModuleInfo*> modules_of(const Rule& rule, const std::vector<Mo
   return found;
 }
 
-using ModuleNames = std::map<const Node*, std::string>;
-
-// The modules without tensors behind the heads of layers, where there is no doubt.
-ModuleNames modules_behind(const PlanBuilder& plan, const std::vector<ModuleInfo>& modules) {
-  ModuleOfNode finder(modules, plan.graph());
-  ModuleNames names;
-  for (const auto& node : plan.graph().nodes()) {
-    const Layer& layer = plan.layer_of(*node);
-    const std::string module = plan.is_excluded(layer) ? "" : finder.of(*node);  // not outside of the stubs
-    if (!module.empty() && node.get() == &layer.head()) names[node.get()] = module;
-  }
-  std::erase_if(names, [&](const auto& item) { return !finder.is_certain(item.second); });
-  return names;
-}
-
 class Chooser {
  public:
-  Chooser(const QConfigMapping& mapping, const std::vector<ModuleInfo>& modules, ModuleNames behind)
-      : mapping_(mapping), behind_(std::move(behind)) {
+  Chooser(const QConfigMapping& mapping, const std::vector<ModuleInfo>& modules, const Graph& graph)
+      : mapping_(mapping), module_of_(modules_of_nodes(modules, graph)) {
     for (const Rule& rule : mapping.rules()) modules_.push_back(modules_of(rule, modules));
     used_.assign(modules_.size(), false);
   }
@@ -90,16 +75,16 @@ class Chooser {
     const Rule& rule = mapping_.rules()[i];
     if (rule.by == By::kType && layer.op() == rule.text) return true;
     if (rule.by == By::kName && is_named(layer.head(), rule.text)) return true;
-    const auto behind = behind_.find(&layer.head());
+    const auto behind = module_of_.find(layer.head().name());
     // What follows a layer without a name of its own is called after it ("conv.add") and yet not part of it.
     return std::any_of(modules_[i].begin(), modules_[i].end(), [&](const ModuleInfo* module) {
       if (module->has_tensors) return is_named(layer.head(), module->name);
-      return is_inside(layer.head(), module->name) || (behind != behind_.end() && behind->second == module->name);
+      return is_inside(layer.head(), module->name) || (behind != module_of_.end() && behind->second == module->name);
     });
   }
 
   const QConfigMapping& mapping_;
-  ModuleNames behind_;
+  std::map<std::string, std::string> module_of_;  // by node
   std::vector<std::vector<const ModuleInfo*>> modules_;
   std::vector<bool> used_;
 };
@@ -196,7 +181,7 @@ void apply_mapping(const QConfigMapping& mapping, const std::vector<ModuleInfo>&
     config.weight = mapping.global()->weight;
   }
   PlanBuilder builder(graph, config.platform, config);
-  Chooser chooser(mapping, modules, modules_behind(builder, modules));
+  Chooser chooser(mapping, modules, graph);
   std::vector<std::pair<const Layer*, LayerRule>> with_settings;
   for (const Layer& layer : builder.layers()) {
     const Rule* rule = chooser.rule_for(layer);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "platforms/plan/stubs.h"
 #include "quench/quantizers.h"
 
 namespace quench {
@@ -24,7 +25,8 @@ bool has_constant_operand(const Node& node) {
   if (node.op() != "Add" && node.op() != "Mul" && node.op() != "MatMul") return false;
   return std::any_of(node.inputs().begin(), node.inputs().end(), [](const Value* input) {
     const Value* source = behind_quantizer(input);
-    return source && source->is_constant();
+    while (source && source->producer() && source->producer()->op() == "Reshape") source = source->producer()->input(0);
+    return source && source->is_constant();  // reshaped: the bias in front of a norm that trains
   });
 }
 
@@ -106,6 +108,18 @@ bool ModuleOfNode::is_certain(const std::string& module) const {
   return is_alone && taken_.contains(module) &&
          std::none_of(unplaced_.begin(), unplaced_.end(),
                       [&](const Unplaced& node) { return node.type == type && node.beside.starts_with(around); });
+}
+
+std::map<std::string, std::string> modules_of_nodes(const std::vector<ModuleInfo>& modules, const Graph& graph) {
+  ModuleOfNode finder(modules, graph);
+  const std::set<const Node*> outside = nodes_outside_stubs(graph);
+  std::map<std::string, std::string> names;
+  for (const auto& node : graph.nodes()) {
+    const std::string module = outside.contains(node.get()) ? "" : finder.of(*node);
+    if (!module.empty()) names[node->name()] = module;
+  }
+  std::erase_if(names, [&](const auto& item) { return !finder.is_certain(item.second); });
+  return names;
 }
 
 }  // namespace quench

@@ -37,4 +37,7 @@ class ModuleOfNode {
   std::vector<Unplaced> unplaced_;
 };
 
+// The submodules without tensors of which there is no doubt which node between the stubs is theirs, by its name.
+std::map<std::string, std::string> modules_of_nodes(const std::vector<ModuleInfo>& modules, const Graph& graph);
+
 }  // namespace quench

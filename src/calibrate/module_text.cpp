@@ -66,6 +66,11 @@ ModuleText* ModuleText::find(const std::string& path) {
   return nullptr;
 }
 
+ModuleText* ModuleText::find_node(const std::string& node) {
+  const auto at = modules.find(node);
+  return find(at == modules.end() ? node : at->second);
+}
+
 ModuleText* ModuleText::find_type(const std::string& wanted) {
   if (type == wanted && children.empty()) return this;
   for (auto& [name, child] : children)

@@ -13,7 +13,7 @@ ModuleText* writer_of(ModuleText& root, const Node& quantizer) {
   const Node* node = quantizer.input(0)->producer();
   while (node && !is_quantizer(node)) {
     if (node->op() == "quench.QuantStub") return root.find_type("QuantStub");
-    ModuleText* module = root.find(node->name());
+    ModuleText* module = root.find_node(node->name());
     if (module && module->type != "Identity") return module;
     node = node->input(0) ? node->input(0)->producer() : nullptr;
   }

@@ -5,6 +5,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "calibrate/module_of_node.h"
 #include "calibrate/quantizer_text.h"
 #include "passes/live_norm.h"
 #include "quench/error.h"
@@ -36,7 +37,7 @@ ModuleText parsed(const std::string& text) {
 ModuleText* module_of(ModuleText& root, const std::string& node, const ModuleText& text) {
   if (text.type == "Quantize") return root.find_type("QuantStub");
   if (text.type == "DeQuantize") return root.find_type("DeQuantStub");
-  ModuleText* module = root.find(node);
+  ModuleText* module = root.find_node(node);
   return module && module->type != "Identity" ? module : nullptr;
 }
 
@@ -55,10 +56,15 @@ std::string in_shape_of(ModuleText root, const QuantizedModel& converted) {
     const std::size_t end = line.find("): ");
     const std::string node = line.substr(1, end - 1);
     const ModuleText text = parsed(line.substr(end + 3));
-    if (ModuleText* module = module_of(root, node, text))
+    ModuleText* module = module_of(root, node, text);
+    if (module)
       *module = text;
     else
       root.children.emplace_back(node, text);
+    const auto at = root.modules.find(node);
+    if (at == root.modules.end()) continue;
+    const std::string taken = at->second;  // a ReLU behind it may have a line of its own
+    std::erase_if(root.modules, [&](const auto& item) { return item.second == taken; });
   }
   drop_norms(root);
   return root.text();
@@ -68,6 +74,7 @@ std::string in_shape_of(ModuleText root, const QuantizedModel& converted) {
 
 ModuleText prepared_text(const EagerModel& source, QuantizedModel& model) {
   ModuleText text = module_text(source.module());
+  text.modules = modules_of_nodes(source.modules(), model.graph);
   for (const auto& names : source.fused) {
     fuse_text(text, names, /*is_training=*/true);
     open_fused(*text.find(names[0]));
@@ -83,6 +90,7 @@ ModuleText prepared_text(const EagerModel& source, QuantizedModel& model) {
 
 std::string print_converted(const EagerModel& source, const QuantizedModel& converted) {
   ModuleText root = module_text(source.module());
+  root.modules = modules_of_nodes(source.modules(), source.trace());
   for (const auto& names : source.fused) fuse_text(root, names, /*is_training=*/true);
   return in_shape_of(std::move(root), converted);
 }

@@ -7,6 +7,7 @@
 #include "calibrate/eager_prepare.h"
 #include "calibrate/fit_biases.h"
 #include "core/hash.h"
+#include "platforms/plan/match.h"
 #include "qat/prepared_text.h"
 #include "qat/training_graph.h"
 #include "quench/error.h"
@@ -68,6 +69,13 @@ std::vector<at::Tensor> frozen_parameters(const torch::nn::Module* owner) {
   return frozen;
 }
 
+std::set<std::string> norms_in_evaluation(const EagerModel& source) {
+  std::set<std::string> names;
+  for (const ModuleInfo& module : source.modules())
+    if (module.type.starts_with("BatchNorm") && !module.training) names.insert(module.name);
+  return names;
+}
+
 // What a layer reads, behind its quantizers.
 Value* behind_quantizers(Value* value) {
   while (value && (is_quantizer(value->producer()) || is_bias_quantizer(value->producer())))
@@ -83,6 +91,34 @@ void let_weights_learn(const Graph& graph) {
       if (value && value->is_constant() && value->dtype() == DType::kFloat) value->set_parameter(true);
     }
   }
+}
+
+constexpr const char* kWhatFits = "; what fits is what prepare_qat makes of the same network with the same qconfig";
+
+void check_fits(const std::string& name, const at::Tensor& given, const at::Tensor& own) {
+  QUENCH_CHECK(given.defined(), "the file has no '", name, "'", kWhatFits);
+  QUENCH_CHECK(given.sizes() == own.sizes(), "'", name, "' has the shape ", given.sizes(), " in the file, and ",
+               own.sizes(), " here", kWhatFits);
+  QUENCH_CHECK(given.scalar_type() == own.scalar_type(), "'", name, "' is of type ", given.scalar_type(),
+               " in the file, and ", own.scalar_type(), " here; to() of the module changes that");
+}
+
+// LibTorch takes over what it reads, whatever its shape.
+void check_fits(const torch::nn::Module& module, torch::serialize::InputArchive& archive, const std::string& prefix) {
+  const auto check = [&](const auto& tensors, bool is_buffer) {
+    for (const auto& item : tensors) {
+      at::Tensor given;
+      archive.try_read(item.key(), given, is_buffer);
+      check_fits(prefix + item.key(), given, item.value());
+    }
+  };
+  for (const auto& child : module.named_children()) {
+    torch::serialize::InputArchive inner;
+    QUENCH_CHECK(archive.try_read(child.key(), inner), "the file has no '", prefix, child.key(), "'", kWhatFits);
+    check_fits(*child.value(), inner, prefix + child.key() + ".");
+  }
+  check(module.named_parameters(/*recurse=*/false), /*is_buffer=*/false);
+  check(module.named_buffers(/*recurse=*/false), /*is_buffer=*/true);
 }
 
 }  // namespace
@@ -101,6 +137,8 @@ QatModule::QatModule(QuantizedModel model, const EagerModel* source)
   for (const at::Tensor& parameter : frozen) parameter.set_requires_grad(false);
   register_tensors(owner);
   switches_ = register_buffer("switches", at::zeros({4}, at::kLong));
+  if (source) frozen_norms_ = norms_in_evaluation(*source);
+  hold_norms(frozen_norms_.empty() ? Held::kNone : Held::kAsPrepared);
   note_switches();
 }
 
@@ -129,7 +167,7 @@ void QatModule::follow_device() {
   for (const at::Tensor& parameter : parameters()) return training_->set_device(parameter.device().str());
 }
 
-std::vector<at::Tensor> QatModule::forward(const std::vector<at::Tensor>& inputs) {
+std::vector<at::Tensor> QatModule::forward_all(const std::vector<at::Tensor>& inputs) {
   const std::vector<Value*>& declared = model_->graph.inputs();
   QUENCH_CHECK(inputs.size() == declared.size(), "the model takes ", declared.size(), " inputs, ", inputs.size(),
                " were given");
@@ -149,14 +187,14 @@ std::vector<at::Tensor> QatModule::forward(const std::vector<at::Tensor>& inputs
 }
 
 at::Tensor QatModule::forward(const at::Tensor& x) {
-  const std::vector<at::Tensor> results = forward(std::vector<at::Tensor>{x});
-  QUENCH_CHECK(results.size() == 1, "the model gives ", results.size(), " tensors: call forward with a vector");
+  const std::vector<at::Tensor> results = forward_all({x});
+  QUENCH_CHECK(results.size() == 1, "the model gives ", results.size(), " tensors: call forward_all");
   return results[0];
 }
 
-std::vector<at::Tensor> QatModule::forward(const std::vector<at::Tensor>& inputs, const std::string& mode,
-                                           const std::vector<at::Tensor>& targets) {
-  return heads_.apply(mode, forward(inputs), targets);
+std::vector<at::Tensor> QatModule::forward_mode(const std::vector<at::Tensor>& inputs, const std::string& mode,
+                                                const std::vector<at::Tensor>& targets) {
+  return heads_.apply(mode, forward_all(inputs), targets);
 }
 
 // Another may have written the buffers: a checkpoint that was loaded by name.
@@ -196,8 +234,8 @@ void QatModule::set_flags() {
 
 void QatModule::note_switches() {
   const c10::NoGradGuard no_grad;
-  switches_.copy_(at::tensor(
-      {std::int64_t{observer_}, std::int64_t{fake_quant_}, std::int64_t{norms_held_}, std::int64_t{has_scales_}}));
+  switches_.copy_(at::tensor({std::int64_t{observer_}, std::int64_t{fake_quant_}, static_cast<std::int64_t>(held_),
+                              std::int64_t{has_scales_}}));
 }
 
 void QatModule::enable_observer() {
@@ -222,15 +260,23 @@ void QatModule::disable_fake_quant() {
   note_switches();
 }
 
+void QatModule::hold_norms(Held held) {
+  if (held == held_) return;
+  held_ = held;
+  training_->hold_norms([&](const Node& norm) {
+    const auto is_this = [&](const std::string& name) { return is_named(norm, name); };
+    return held == Held::kAll ||
+           (held == Held::kAsPrepared && std::any_of(frozen_norms_.begin(), frozen_norms_.end(), is_this));
+  });
+}
+
 void QatModule::freeze_bn_stats() {
-  if (!norms_held_) training_->hold_norms(true);
-  norms_held_ = true;
+  hold_norms(Held::kAll);
   note_switches();
 }
 
 void QatModule::update_bn_stats() {
-  if (norms_held_) training_->hold_norms(false);
-  norms_held_ = false;
+  hold_norms(Held::kNone);
   note_switches();
 }
 
@@ -287,33 +333,34 @@ void QatModule::save(torch::serialize::OutputArchive& archive) const {
 }
 
 void QatModule::load(torch::serialize::InputArchive& archive) {
-  torch::nn::Module::load(archive);
+  check_fits(*this, archive, "");
   torch::serialize::InputArchive all;
   archive.read("observers", all);
+  const std::vector<Node*> quantizers = quantizers_of(model_->graph);
+  QUENCH_CHECK(all.keys().size() == quantizers.size(), "the file has ", all.keys().size(), " quantizers, and ",
+               quantizers.size(), " are here", kWhatFits);
   TensorMap seen;
   int number = 0;
-  for (const Node* node : quantizers_of(model_->graph)) {
+  for (const Node* node : quantizers) {
     torch::serialize::InputArchive one;
     all.read(concat("observer", number++), one);
     for (const std::string& key : one.keys()) one.read(key, seen[node->name() + "/" + key], /*is_buffer=*/true);
   }
   training_->load_observers(seen);
+  torch::nn::Module::load(archive);
   const at::Tensor switches = switches_.cpu();
-  const auto is_on = [&](int i) { return switches[i].item<std::int64_t>() != 0; };
-  observer_ = is_on(0);
-  fake_quant_ = is_on(1);
-  norms_held_ = is_on(2);
-  has_scales_ = is_on(3);
-  training_->hold_norms(norms_held_);
+  const auto at = [&](int i) { return switches[i].item<std::int64_t>(); };
+  observer_ = at(0) != 0;
+  fake_quant_ = at(1) != 0;
+  hold_norms(static_cast<Held>(at(2)));
+  has_scales_ = at(3) != 0;
   note_switches();
   flags_set_ = -1;
 }
 
 std::shared_ptr<QatModule> prepare_qat(const EagerModel& model) {
-  for (const ModuleInfo& module : model.modules())
-    QUENCH_CHECK(module.training || !(module.name.empty() || module.type.starts_with("BatchNorm")),
-                 "prepare_qat: ", module.name.empty() ? "the module" : "'" + module.name + "'",
-                 " is in evaluation mode; call train() on it before quantization-aware training");
+  QUENCH_CHECK(model.module().is_training(),
+               "prepare_qat: the module is in evaluation mode; call train() on it before quantization-aware training");
   return std::make_shared<QatModule>(prepare_eager(model, NormMode::kLive, /*shares_tensors=*/true), &model);
 }
 

@@ -224,12 +224,11 @@ void TrainingGraph::freeze_norms() {
   drop_executor();
 }
 
-void TrainingGraph::hold_norms(bool hold) {
+void TrainingGraph::hold_norms(const std::function<bool(const Node&)>& is_held) {
   for (Node* norm : held_) norm->frozen = false;
   held_.clear();
-  if (hold)
-    for (const auto& node : model_.graph.nodes())
-      if (node->op() == "BatchNormalization" && !node->frozen) held_.push_back(node.get());
+  for (const auto& node : model_.graph.nodes())
+    if (node->op() == "BatchNormalization" && !node->frozen && is_held(*node)) held_.push_back(node.get());
   for (Node* norm : held_) norm->frozen = true;
   drop_executor();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -67,7 +68,8 @@ class TrainingGraph {
 
   void freeze_norms();  // for good, as one layer with what is before it
   bool norms_frozen() const { return frozen_; }
-  void hold_norms(bool hold);  // their statistics, until they are let go
+  // These keep their statistics until they are let go; all others are let go.
+  void hold_norms(const std::function<bool(const Node&)>& is_held);
 
   std::vector<at::Tensor> running_statistics() const;       // of norms that are not frozen
   std::vector<Observer*> observers_of(bool of_data) const;  // else of what follows from constants: weights

@@ -265,6 +265,20 @@ TEST(Eager, FuseModulesChecksItsLists) {
   EXPECT_EQ(changed.fused.size(), 1U);
 }
 
+// As torch takes it; in braces it must not become a pair of iterators.
+TEST(Eager, OneListOfNamesIsAListOfOne) {
+  const auto net = make_net();
+  EagerModel model = model_of(net);
+  EXPECT_EQ(fuse_modules(model, {"conv", "bn"}).fused, (FuseLists{{"conv", "bn"}}));
+  EXPECT_EQ(fuse_modules(model, {"conv", "bn", "relu"}, false).fused, (FuseLists{{"conv", "bn", "relu"}}));
+  EXPECT_EQ(fuse_modules(model, {{"conv", "bn"}, {"conv2", "relu"}}).fused.size(), 2U);
+  EXPECT_TRUE(fuse_modules(model, {}).fused.empty());
+  fuse_modules_in_place(model, {"conv", "relu"});
+  EXPECT_EQ(model.fused, (FuseLists{{"conv", "relu"}}));
+  net->train();
+  EXPECT_EQ(fuse_modules_qat(model_of(net), {"bn", "relu"}).fused, (FuseLists{{"bn", "relu"}}));
+}
+
 TEST(Eager, DefaultsForTrainingAreMovingAverages) {
   for (const char* backend : {"fbgemm", "x86", "onednn", "qnnpack"}) {
     const QConfig plain = get_default_qconfig(backend), qat = get_default_qat_qconfig(backend);

@@ -18,10 +18,10 @@ TEST(Heads, AreFunctionsOfTheOneOutput) {
   q->forward(images(8));  // finds scales
   q->eval();
   const at::Tensor x = images(6), logits = q->forward(x);
-  EXPECT_TRUE(at::equal(q->forward({x}, "tensor")[0], logits));
-  const at::Tensor scores = q->forward({x}, "predict")[0];
+  EXPECT_TRUE(at::equal(q->forward_mode({x}, "tensor")[0], logits));
+  const at::Tensor scores = q->forward_mode({x}, "predict")[0];
   EXPECT_TRUE(at::equal(scores, logits.softmax(1)));
-  EXPECT_TRUE(at::equal(q->forward({x}, "loss", {labels(6)})[0], at::cross_entropy_loss(logits, labels(6))));
+  EXPECT_TRUE(at::equal(q->forward_mode({x}, "loss", {labels(6)})[0], at::cross_entropy_loss(logits, labels(6))));
 }
 
 // The loss trains, and what it learned is there in the other modes: the quantizers are the same.
@@ -31,16 +31,16 @@ TEST(Heads, ShareTheirQuantizers) {
   const at::Tensor x = images(20);
   const auto right = [&] {
     q->eval();
-    const at::Tensor scores = q->forward({x}, "predict")[0];
+    const at::Tensor scores = q->forward_mode({x}, "predict")[0];
     q->train();
     return (scores.argmax(1) == labels(20)).to(at::kDouble).mean().item<double>();
   };
-  q->forward({x}, "tensor");
+  q->forward_mode({x}, "tensor");
   const double before = right();
   double first = 0, last = 0;
   for (int i = 0; i < 60; ++i) {
     optimizer.zero_grad();
-    const at::Tensor loss = q->forward({x}, "loss", {labels(20)})[0];
+    const at::Tensor loss = q->forward_mode({x}, "loss", {labels(20)})[0];
     loss.backward();
     optimizer.step();
     (i == 0 ? first : last) = loss.item<double>();
@@ -58,8 +58,8 @@ TEST(Heads, MayBeYourOwn) {
   q->set_head("top", [](const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>&) {
     return std::vector<at::Tensor>{outputs[0].argmax(1)};
   });
-  EXPECT_EQ(q->forward({x}, "loss", {at::zeros({4, 5})})[0].dim(), 0);
-  EXPECT_EQ(q->forward({x}, "top")[0].scalar_type(), at::kLong);
+  EXPECT_EQ(q->forward_mode({x}, "loss", {at::zeros({4, 5})})[0].dim(), 0);
+  EXPECT_EQ(q->forward_mode({x}, "top")[0].scalar_type(), at::kLong);
 }
 
 TEST(Heads, WhatDoesNotFitIsRefused) {

@@ -148,5 +148,50 @@ TEST(PreparedText, IntegersInTheShapeOfTheModule) {
   EXPECT_EQ(print_converted(*q, integers), print_converted(model, integers));
 }
 
+// A FloatFunctional has no tensors: it is found by its place, as its qconfig is.
+TEST(PreparedText, ASumIsShownInItsModule) {
+  struct Block : nn::Module {
+    Block() {
+      conv = register_module("conv", nn::Conv2d(nn::Conv2dOptions(2, 2, 1)));
+      bn = register_module("bn", nn::BatchNorm2d(2));
+      skip_add = register_module("skip_add", std::make_shared<FloatFunctional>());
+    }
+    at::Tensor forward(const at::Tensor& x) { return skip_add->add_relu(bn(conv(x)), x); }
+    nn::Conv2d conv{nullptr};
+    nn::BatchNorm2d bn{nullptr};
+    std::shared_ptr<FloatFunctional> skip_add;
+  };
+  struct Blocks : nn::Module {
+    Blocks() {
+      b1 = register_module("b1", std::make_shared<Block>());
+      b2 = register_module("b2", std::make_shared<Block>());
+    }
+    at::Tensor forward(const at::Tensor& x) { return b2->forward(b1->forward(x)); }
+    std::shared_ptr<Block> b1, b2;
+  };
+  const auto net = std::make_shared<QuantWrapper<Blocks>>(std::make_shared<Blocks>());
+  const auto expect = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find("(skip_add): FloatFunctional(\n        (activation_post_process): " + part), std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("bn.add"), std::string::npos) << text;
+  };
+  const auto expect_integers = [](const std::string& text) {
+    EXPECT_NE(text.find("(skip_add): QuantizedAddReLU(scale="), std::string::npos) << text;
+    EXPECT_EQ(text.find("FloatFunctional"), std::string::npos) << text;
+    EXPECT_EQ(text.find("bn.add"), std::string::npos) << text;
+  };
+  const auto q = prepare_qat(net, {images(1)}, get_default_qat_qconfig("fbgemm"));
+  expect(printed(*q), "FakeQuantize(");
+  q->forward(images(4));
+  expect_integers(print_converted(*q, convert(*q)));
+  net->eval();
+  EagerModel model(net, {images(1)});
+  model.qconfig.set_global(get_default_qconfig("fbgemm"));
+  PreparedModel prepared = prepare(model);
+  expect(prepared.text(), "Observer(");
+  prepared.forward(images(4));
+  expect_integers(print_converted(model, convert(prepared)));
+}
+
 }  // namespace
 }  // namespace quench

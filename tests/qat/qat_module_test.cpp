@@ -2,6 +2,7 @@
 // trained.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
+#include <torch/nn/modules/container/sequential.h>
 #include <torch/optim/sgd.h>
 #include <torch/serialize.h>
 
@@ -216,6 +217,115 @@ TEST(QatModule, TensorsCopiedByNameAreEnough) {
   EXPECT_TRUE(at::equal(r->forward(x), q->forward(x)));
 }
 
+// conv, bn, relu -> conv2, bn2, relu -> mean over the image -> fc.
+struct Pooled : nn::Module {
+  explicit Pooled(std::int64_t width = 4) {
+    conv = register_module("conv", nn::Conv2d(nn::Conv2dOptions(2, width, 3).padding(1)));
+    bn = register_module("bn", nn::BatchNorm2d(width));
+    conv2 = register_module("conv2", nn::Conv2d(nn::Conv2dOptions(width, width, 1)));
+    bn2 = register_module("bn2", nn::BatchNorm2d(width));
+    fc = register_module("fc", nn::Linear(width, 5));
+  }
+  at::Tensor forward(at::Tensor x) {
+    x = at::relu(bn(conv(x)));
+    x = at::relu(bn2(conv2(x)));
+    return fc(x.mean({2, 3}));
+  }
+  nn::Conv2d conv{nullptr}, conv2{nullptr};
+  nn::BatchNorm2d bn{nullptr}, bn2{nullptr};
+  nn::Linear fc{nullptr};
+};
+
+std::shared_ptr<Pooled> pooled(std::int64_t width = 4) {
+  at::manual_seed(0);
+  return std::make_shared<Pooled>(width);
+}
+
+TEST(QatModule, WhatDoesNotFitIsNotLoaded) {
+  const std::string file = testing::TempDir() + "/qat_module_wide.pt";
+  const QConfig qconfig = get_default_qat_qconfig("fbgemm");
+  const auto wide = pooled(8), net = pooled(4);
+  auto q = prepare_qat(net, {images(1)}, qconfig);
+  const at::Tensor before = net->fc->bias.detach().clone();
+  torch::save(prepare_qat(wide, {images(1)}, qconfig), file);
+  EXPECT_ERROR(torch::load(q, file), "' has the shape [", "8", "in the file, and [", "4", "the same network");
+  torch::save(pooled(4), file);
+  EXPECT_ERROR(torch::load(q, file), "the file has no '", "_fake_quant'", "what prepare_qat makes of");
+  const auto half = pooled(4);
+  const auto of_halves = prepare_qat(half, {images(1)}, qconfig);
+  half->fc->weight.set_data(half->fc->weight.to(at::kHalf));
+  torch::save(of_halves, file);
+  EXPECT_ERROR(torch::load(q, file), "'fc.weight' is of type Half in the file, and Float here");
+  EXPECT_TRUE(at::equal(net->fc->bias, before));
+  EXPECT_EQ(net->conv->weight.sizes(), at::IntArrayRef({4, 2, 3, 3}));
+  EXPECT_EQ(q->forward(images(2)).sizes(), at::IntArrayRef({2, 5}));
+  std::filesystem::remove(file);
+}
+
+TEST(QatModule, IsPartOfASequential) {
+  const auto q = prepare_qat(pooled(), {images(1)}, get_default_qat_qconfig("fbgemm"));
+  torch::nn::Sequential both(q, nn::ReLU());
+  const at::Tensor x = images(8);
+  both->forward(x).sum().backward();
+  EXPECT_EQ(both->parameters().size(), q->parameters().size());
+  both->eval();
+  EXPECT_TRUE(at::equal(both->forward(x), q->forward(x).relu()));
+  EXPECT_TRUE(at::equal(q->forward_all({x})[0], q->forward(x)));
+}
+
+TEST(QatModule, ImagesOfOtherSizes) {
+  ModuleImportOptions options;
+  options.dynamic_dims = {{{0, "N"}, {2, "H"}, {3, "W"}}};
+  const at::Tensor other = at::randn({3, 2, 6, 9});
+  const auto q = prepare_qat(pooled(), {images(1)}, get_default_qat_qconfig("fbgemm"), options);
+  q->forward(images(8)).sum().backward();
+  EXPECT_EQ(q->forward(other).sizes(), at::IntArrayRef({3, 5}));
+  QuantizedModel integers = convert(*q);
+  EXPECT_EQ(integers.run({other})[0].tensor().sizes(), at::IntArrayRef({3, 5}));
+  const auto net = pooled();
+  net->eval();
+  PreparedModel prepared = prepare(net, {images(1)}, get_default_qconfig("fbgemm"), options);
+  prepared.forward(images(8));
+  EXPECT_EQ(prepared.forward(other).sizes(), at::IntArrayRef({3, 5}));
+}
+
+// As in torch: what is in evaluation mode inside of a module that trains keeps its statistics.
+TEST(QatModule, ANormInEvaluationModeBeginsFrozen) {
+  const QConfig qconfig = get_default_qat_qconfig("fbgemm");
+  const auto net = pooled(), other = pooled();
+  net->bn->eval();
+  const auto q = prepare_qat(net, {images(1)}, qconfig);
+  const auto moves = [](QatModule& module, const nn::BatchNorm2d& norm) {
+    const at::Tensor before = norm->running_mean.clone();
+    module.forward(images(8)).sum().backward();
+    return !at::equal(norm->running_mean, before);
+  };
+  EXPECT_FALSE(moves(*q, net->bn));
+  EXPECT_TRUE(moves(*q, net->bn2));
+  EXPECT_TRUE(net->bn->weight.grad().defined());
+  const std::string file = testing::TempDir() + "/qat_module_frozen.pt";
+  torch::save(q, file);
+  other->bn->eval();
+  auto r = prepare_qat(other, {images(1)}, qconfig);
+  r->update_bn_stats();
+  EXPECT_TRUE(moves(*r, other->bn));
+  torch::load(r, file);
+  EXPECT_FALSE(moves(*r, other->bn));
+  EXPECT_TRUE(moves(*r, other->bn2));
+  r->freeze_bn_stats();
+  EXPECT_FALSE(moves(*r, other->bn2));
+  r->update_bn_stats();
+  EXPECT_TRUE(moves(*r, other->bn));
+  q->eval();
+  q->disable_fake_quant();
+  net->eval();
+  const at::Tensor x = images(16), expected = net->forward(x);
+  EXPECT_TRUE(at::allclose(q->forward(x), expected, 0, 65 * 1.2e-7 * expected.abs().max().item<double>()));
+  QuantizedModel integers = convert(*q);
+  EXPECT_EQ(integers.run({x})[0].tensor().sizes(), at::IntArrayRef({16, 5}));
+  std::filesystem::remove(file);
+}
+
 TEST(QatModule, ListsAndQConfigsOfSubmodules) {
   const auto net = make_net();
   net->train();
@@ -251,10 +361,8 @@ TEST(QatModule, ModesAreDemanded) {
   net->eval();
   EXPECT_ERROR(prepare_qat(net, {images(1)}, get_default_qat_qconfig("fbgemm")),
                "prepare_qat: the module is in evaluation mode; call train()");
-  net->train();
-  net->bn->eval();
-  EXPECT_ERROR(prepare_qat(net, {images(1)}, get_default_qat_qconfig("fbgemm")),
-               "prepare_qat: 'bn' is in evaluation mode");
+  const auto wrapped = std::make_shared<QuantWrapper<Net>>(net);  // takes over the mode
+  EXPECT_ERROR(prepare_qat(wrapped, {images(1)}, get_default_qat_qconfig("fbgemm")), "call train()");
 }
 
 TEST(QatModule, ScalesMustBeKnown) {
@@ -267,7 +375,7 @@ TEST(QatModule, ScalesMustBeKnown) {
   q->train();
   q->disable_observer();
   EXPECT_ERROR(q->forward(images(1)), "their observers are off: enable_observer()");
-  EXPECT_ERROR(q->forward({images(1), images(1)}), "the model takes 1 inputs, 2 were given");
+  EXPECT_ERROR(q->forward_all({images(1), images(1)}), "the model takes 1 inputs, 2 were given");
   q->enable_observer();
   q->forward(images(2));
   EXPECT_ERROR(QatModule(convert(*q)), "a converted model has no parameters to train");
