@@ -1,11 +1,11 @@
-// A post-training method of your own in one file, with the public headers alone: MQBench's "Develop PTQ", over the
-// whole network. For each layer you are handed what enters it in the quantized network and what leaves it in the float
-// one; here the rounding of its weight learns with plain tensor operations and LibTorch's Adam.
+// A post-training method of your own in one file (MQBench's "Develop PTQ"): for each layer you get what enters it in
+// the quantized network and what leaves it in the float one; the rounding of its weight learns with LibTorch's Adam.
 //   example_own_ptq_method MODEL DATA
 #include <ATen/ATen.h>
 #include <torch/optim/adam.h>
 
 #include "quench/calibrate.h"
+#include "quench/error.h"
 #include "quench/import.h"
 #include "quench/prepare.h"
 #include "quench/ptq_method.h"
@@ -18,9 +18,9 @@ namespace {
 struct SoftWeight {
   explicit SoftWeight(const Node& node) : quantizer(&node) {
     const at::Tensor weight = node.input(0)->tensor();
-    std::vector<std::int64_t> shape(static_cast<std::size_t>(weight.dim()), 1);
-    shape[0] = -1;  // a scale per output channel
-    scale = fake_quant_tensors(node).scale().detach().reshape(shape);
+    const int rank = static_cast<int>(weight.dim()), axis = fake_quant_spec(node).scheme.axis_of(rank);
+    scale = fake_quant_tensors(node).scale().detach().flatten();  // one per output channel, which `axis` counts
+    for (int behind = axis + 1; behind < rank; ++behind) scale = scale.unsqueeze(-1);
     down = at::floor(weight / scale);
     alpha = at::logit((weight / scale - down).clamp(0.01, 0.99)).requires_grad_();
   }
@@ -48,7 +48,6 @@ void learn(UnitWork& work, UnitRecord& record) {
     loss.backward();
     adam.step();
   }
-  const at::NoGradGuard no_grad;
   for (const SoftWeight& weight : weights) work.commit(*weight.quantizer->input(0), weight.hard());
 }
 
@@ -57,16 +56,15 @@ QUENCH_REGISTER_PTQ_METHOD("own", learn, "rounding by a plain sigmoid",
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  if (argc != 3) return 1;
+int main(int argc, char** argv) try {
+  if (argc != 3) throw Error("example_own_ptq_method MODEL DATA");
   QuantConfig config;
   config.weight.bits = 4;
   QuantizedModel model = prepare_by_platform(import_model(argv[1]), "onnxruntime", config);
   const auto data = open_dataset(argv[2], model.graph);
   calibrate(model, *data);
   const auto output = [&](const Graph& graph) {
-    const std::string name = graph.outputs()[0]->name();
-    return save_values(graph, *data, {name}).at(name);
+    return save_values(graph, *data, {graph.outputs()[0]->name()}).begin()->second;
   };
   const at::Tensor wanted = output(without_quantizers(model.graph)), nearest = output(model.graph);
   for (const UnitRecord& unit : reconstruct(model, *data, {.method = "own"}).units)
@@ -75,4 +73,7 @@ int main(int argc, char** argv) {
                after = (output(model.graph) - wanted).square().mean().item<double>();
   std::printf("the network's output: error %.5f, learned %.5f\n", before, after);
   return after < 0.7 * before ? 0 : 3;
+} catch (const Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

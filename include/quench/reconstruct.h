@@ -94,8 +94,8 @@ std::vector<Unit> units_of_method(const Graph& graph, const std::string& method,
 ReconstructionRecord reconstruct(QuantizedModel& model, const Dataset& data, const ReconstructOptions& options = {});
 
 // What these values are for every item of the data, stacked along the first axis, in the graph's present state: those
-// that a layer or block reads and gives (find_unit(graph, "layer1.0").inputs), or any others. Nothing behind the last
-// of them is computed.
+// that a layer or block reads and gives (find_unit(graph, "layer1.0").inputs), or any others whose first axis counts
+// items. Nothing behind the last of them is computed.
 std::map<std::string, at::Tensor> save_values(const Graph& graph, const Dataset& data,
                                               const std::vector<std::string>& values);
 

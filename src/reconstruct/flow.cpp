@@ -5,6 +5,8 @@
 #include "data/batch_size.h"
 #include "quench/error.h"
 #include "quench/op.h"
+#include "quench/quantizers.h"
+#include "reconstruct/outlier_product.h"
 
 namespace quench {
 namespace {
@@ -18,11 +20,24 @@ std::vector<const Value*> inputs_of(const Node& node) {
   return found;
 }
 
+const Node* only_reader(const Value& value) {
+  const std::vector<Value::Use>& uses = value.uses();
+  const auto is_same = [&](const Value::Use& use) { return use.node == uses[0].node; };
+  return !uses.empty() && std::all_of(uses.begin(), uses.end(), is_same) ? uses[0].node : nullptr;
+}
+
 bool names_batch(const Dims& dims, const Dim& batch) {
   return std::any_of(dims.begin(), dims.end(), [&](const Dim& dim) { return dim.is_unknown() || dim == batch; });
 }
 
 }  // namespace
+
+bool passes_on(const Node* node) { return is_quantizer(node) || (node && node->op() == "Identity"); }
+
+const Value* unquantized(const Value* value) {
+  while (passes_on(value->producer())) value = value->producer()->input(0);
+  return value;
+}
 
 Flow::Flow(const Graph& graph) : batch_(batch_dim(graph)) {
   if (batch_.is_number() && batch_.number() > 1) open_batch(graph);
@@ -69,37 +84,57 @@ void Flow::open_batch(const Graph& graph) {
 }
 
 // Depth first: what only waits for the node just placed comes next, so that a chain is not torn apart by a branch
-// beside it.
+// beside it. Quantizers have no say in it: the order of all others is that of the float network.
 void Flow::order(const Graph& graph) {
   std::unordered_map<const Node*, int> waits;
+  std::unordered_map<const Value*, std::vector<const Node*>> readers;
   std::vector<const Node*> ready;
   for (const auto& node : graph.nodes()) {
-    int inputs = 0, open = 0;
-    for (const Value* input : inputs_of(*node)) {
-      inputs += made_.contains(input);
-      open += made_.contains(input) && input->producer();
+    if (passes_on(node.get())) continue;
+    const std::vector<const Value*> origins = origins_of(*node);
+    if (origins.empty()) continue;
+    for (const Value* origin : origins) {
+      readers[origin].push_back(node.get());
+      waits[node.get()] += origin->producer() != nullptr;
     }
-    if (inputs == 0) continue;
-    waits[node.get()] = open;
-    if (open == 0) ready.push_back(node.get());
+    if (waits[node.get()] == 0) ready.push_back(node.get());
   }
   std::reverse(ready.begin(), ready.end());
   while (!ready.empty()) {
     const Node* next = ready.back();
     ready.pop_back();
-    for (const Value* output : next->outputs())
-      if (output) made_[output] = size();
-    nodes_.push_back(next);
+    place(*next);
     std::vector<const Node*> freed;
-    for (const Value* output : next->outputs()) {
-      if (!output) continue;
-      std::set<const Node*> readers;
-      for (const Value::Use& use : output->uses())
-        if (waits.contains(use.node) && readers.insert(use.node).second && --waits[use.node] == 0)
-          freed.push_back(use.node);
-    }
+    for (const Value* output : next->outputs())
+      for (const Node* reader : readers[output])
+        if (--waits[reader] == 0) freed.push_back(reader);
     ready.insert(ready.end(), freed.rbegin(), freed.rend());
   }
+  for (const auto& node : graph.nodes())  // of what no node reads
+    if (passes_on(node.get()) && depends_on_data(node->output())) place(*node);
+}
+
+// A quantizer comes right behind what it quantizes; where that is read unquantized as well, right before its reader.
+void Flow::place(const Node& node) {
+  if (!placed_.insert(&node).second) return;
+  for (const Value* input : inputs_of(node))
+    if (passes_on(input->producer()) && depends_on_data(*input)) place(*input->producer());
+  for (const Value* output : node.outputs())
+    if (output) made_[output] = size();
+  nodes_.push_back(&node);
+  for (const Value* output : node.outputs())
+    if (const Node* reader = output ? only_reader(*output) : nullptr; passes_on(reader)) place(*reader);
+}
+
+// The values of data that it reads, as they are before any quantizers.
+std::vector<const Value*> Flow::origins_of(const Node& node) const {
+  std::vector<const Value*> origins;
+  for (const Value* input : inputs_of(node)) {
+    const Value* origin = unquantized(input);
+    if (depends_on_data(*origin) && std::find(origins.begin(), origins.end(), origin) == origins.end())
+      origins.push_back(origin);
+  }
+  return origins;
 }
 
 std::vector<const Value*> Flow::alive_at(int place) const {
@@ -136,6 +171,7 @@ bool Flow::is_shared(const Value& value) const {
 
 bool Flow::has_layer(int place) const {
   const Node& one = node(place);
+  if (is_outlier_product(&one)) return false;
   const int slot = entry_of(one).traits.weight_slot;
   const Value* weight = slot < 0 ? nullptr : one.input(slot);
   return weight && !depends_on_data(*weight);
@@ -143,8 +179,9 @@ bool Flow::has_layer(int place) const {
 
 bool Flow::is_join(int place) const {
   const std::vector<const Value*> inputs = inputs_of(node(place));
-  return std::count_if(inputs.begin(), inputs.end(),
-                       [&](const Value* value) { return depends_on_data(*value) && !sizes_only_.contains(value); }) > 1;
+  return std::count_if(inputs.begin(), inputs.end(), [&](const Value* value) {
+           return depends_on_data(*value) && !sizes_only_.contains(value) && !is_outlier_product(value->producer());
+         }) > 1;
 }
 
 }  // namespace quench

@@ -10,6 +10,10 @@
 
 namespace quench {
 
+// Quantizers, and the Identities in front of some: in the float network they are not there.
+bool passes_on(const Node* node);
+const Value* unquantized(const Value* value);  // as it is before any of them
+
 class Flow {
  public:
   explicit Flow(const Graph& graph);
@@ -31,9 +35,12 @@ class Flow {
 
  private:
   void order(const Graph& graph);
+  void place(const Node& node);
+  std::vector<const Value*> origins_of(const Node& node) const;
   void open_batch(const Graph& graph);
 
   std::vector<const Node*> nodes_;
+  std::set<const Node*> placed_;
   std::unordered_map<const Value*, int> made_, last_;
   std::set<const Value*> sizes_only_;
   Dim batch_;

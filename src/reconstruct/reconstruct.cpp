@@ -161,7 +161,14 @@ class Reconstruction {
     return stable_hash(concat(options_.method, text_of(chosen_), options_.keep_better ? "" : " as it is", " seed ",
                               options_.seed, " on ", options_.device, stays_on_device() ? " captured" : "", " data ",
                               streams_->content_hash(), "\n", to_yaml(model.plan),
-                              to_text(model.graph, {.data = false})));
+                              to_text(model.graph, {.data = false}), unit_names()));
+  }
+
+  // Finished units are kept by number: where they end is a part of the job.
+  std::string unit_names() const {
+    std::string names;
+    for (const Unit& unit : units_) names += concat(unit.name, "\n");
+    return names;
   }
 
   void work_on(std::size_t index) {

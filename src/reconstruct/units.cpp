@@ -38,7 +38,8 @@ class Cutter {
     return found;
   }
 
-  // A layer with what lies before it and the chain behind it, up to the next layer or to where branches meet.
+  // A layer with what lies before it and the chain behind it, up to the next layer or to where branches meet. What lies
+  // before it is a unit of its own where the layer's would have several outputs with it.
   std::vector<Stretch> layers(Stretch all) const {
     std::vector<Stretch> found;
     int begin = all.begin, layer = -1;  // of the present stretch; -1: it has none yet
@@ -51,11 +52,29 @@ class Cutter {
       };
       if (const int cut = ends ? last_exit(begin, layer, place) : 0; cut > 0) cut_at(cut);
       if (!flow_.has_layer(place)) continue;
-      if (layer < 0 && is_read_behind({begin, place}) && last_exit(begin, begin, place) == place) cut_at(place);
+      for (int cut = 0; layer < 0 && (cut = head_exit(begin, place)) > 0;) cut_at(cut);
       layer = place;
     }
     found.push_back({begin, all.end});
     return found;
+  }
+
+  // Where the head of the layer at `place`, the nodes from `begin` on, ends: behind a node that gives more than the
+  // next one reads, such as a sum that is also added later, a norm that several layers read, a Split. 0: nowhere.
+  int head_exit(int begin, int place) const {
+    for (int cut = place; cut > begin; --cut) {
+      const std::vector<const Value*> outputs = outputs_of({begin, cut});
+      if (can_cut(cut) && makers_of(outputs) <= 1) return is_read_behind({begin, cut}) ? cut : 0;
+    }
+    return 0;
+  }
+
+  // How many nodes make them, but for what is the same for all items.
+  std::size_t makers_of(const std::vector<const Value*>& values) const {
+    std::set<const Node*> makers;
+    for (const Value* value : values)
+      if (!flow_.is_shared(*value)) makers.insert(unquantized(value)->producer());
+    return makers.size();
   }
 
   // Whether more than the next node reads what it gives: a sum that is also added later.
@@ -194,6 +213,13 @@ std::string name_of(const std::vector<std::string>& layers) {
   return end == std::string::npos || end == 0 ? first + " .. " + last : first.substr(0, end);
 }
 
+// Of the float network, if there is one.
+const std::string& first_node(const Flow& flow, Stretch one) {
+  int place = one.begin;
+  while (place + 1 < one.end && passes_on(&flow.node(place))) ++place;
+  return flow.node(passes_on(&flow.node(place)) ? one.begin : place).name();
+}
+
 Unit unit_of(const Flow& flow, const Cutter& cutter, Stretch one) {
   Unit unit;
   std::set<const Value*> seen;
@@ -212,7 +238,7 @@ Unit unit_of(const Flow& flow, const Cutter& cutter, Stretch one) {
     if (flow.is_row(*output)) unit.outputs.push_back(output->name());  // others leave the network, and are not kept
     unit.comparable = unit.comparable && (flow.is_target(*output) || flow.is_shared(*output));
   }
-  unit.name = unit.layers.empty() ? unit.nodes.front() : name_of(unit.layers);
+  unit.name = unit.layers.empty() ? first_node(flow, one) : name_of(unit.layers);
   return unit;
 }
 
@@ -246,12 +272,17 @@ std::vector<Stretch> by_ends(const Flow& flow, const Cutter& cutter, const std::
     names.push_back(flow.node(place).name());
   }
   std::vector<Stretch> found = {{0, 0}};
-  for (std::size_t i = 0; i + 1 < layers.size(); ++i) {
-    if (std::find(ends.begin(), ends.end(), names[i]) == ends.end()) continue;
-    const int cut = cutter.last_exit(found.back().begin, layers[i], layers[i + 1]);
-    QUENCH_CHECK(cut > 0, "no unit can end with '", names[i], "': it would give several values to what follows");
+  const auto cut_at = [&](int cut) {
     found.back().end = cut;
     found.push_back({cut, cut});
+  };
+  for (std::size_t i = 0; i + 1 < layers.size(); ++i) {
+    if (std::find(ends.begin(), ends.end(), names[i]) == ends.end()) continue;
+    const auto exit = [&] { return cutter.last_exit(found.back().begin, layers[i], layers[i + 1]); };
+    const int first = *std::lower_bound(layers.begin(), layers.end(), found.back().begin);
+    for (int cut = 0; exit() == 0 && (cut = cutter.head_exit(found.back().begin, first)) > 0;) cut_at(cut);
+    QUENCH_CHECK(exit() > 0, "no unit can end with '", names[i], "': it would give several values to what follows");
+    cut_at(exit());
   }
   found.back().end = flow.size();
   return found;

@@ -53,12 +53,12 @@ inline std::string program_path() {
 }
 
 // Starts it with both outputs into files of `folder`; the caller waits.
-inline pid_t start_program(const std::vector<std::string>& arguments, const TemporaryFolder& folder) {
+inline pid_t start_program(const std::vector<std::string>& arguments, const TemporaryFolder& folder,
+                           std::string program = program_path()) {
   std::fflush(nullptr);  // else the child would print what is still in our buffers
   const pid_t child = ::fork();
   if (child != 0) return child;
   std::vector<char*> argv;
-  std::string program = program_path();
   argv.push_back(program.data());
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);

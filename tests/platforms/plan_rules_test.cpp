@@ -1,4 +1,5 @@
 // What a plan refuses, and what a rule of the user's may not do unnoticed.
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -179,6 +180,24 @@ TEST(PlanRules, AnotherReaderOfAWeightReadsItAsItIs) {
   graph = insert_quantizers(graph, plan).graph;
   EXPECT_EQ(graph.find_node("rows")->input(0)->name(), "w");
   EXPECT_EQ(graph.find_node("y")->input(1)->producer()->op(), "quench.FakeQuant");
+}
+
+// No target has such a layer: the plan says so, on those that quantize products.
+TEST(PlanRules, AWeightOnTheLeftOfAProductIsListed) {
+  Graph graph;
+  Value& x = graph.add_input("x", TypeInfo::tensor(DType::kFloat, {Dim::symbol("N"), 8, 4}));
+  Value& weight = graph.add_constant("w", at::randn({6, 8}));
+  graph.add_output(graph.add("MatMul", "product", {&weight, &x}).output());
+  infer_shapes(graph);
+  for (const char* platform : {"onnxruntime", "tensorrt_qdq", "openvino"}) {
+    QuantConfig config;
+    config.platform = platform;
+    const QuantPlan plan = make_plan(graph, config);
+    const auto left =
+        std::find_if(plan.skipped.begin(), plan.skipped.end(), [](const PlanSkip& skip) { return skip.value == "w"; });
+    ASSERT_NE(left, plan.skipped.end()) << platform;
+    EXPECT_EQ(left->reason, "a weight on the left of the MatMul 'product': only weights on the right are quantized");
+  }
 }
 
 }  // namespace

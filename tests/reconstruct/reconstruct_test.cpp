@@ -426,5 +426,17 @@ TEST(SaveValues, GivesInputsAndOutputsOfABlockOverTheWholeData) {
   EXPECT_EQ(block.outputs, std::vector<std::string>{"block0.relu2"});
 }
 
+// Once they were joined along whatever axis came first; eight channels of eight items look like rows.
+TEST(SaveValues, RefusesWhatHasNoRowPerItem) {
+  Graph graph = residual_net();
+  Node& swapped = graph.add("Transpose", "swapped", {&graph.value("stem.relu")});
+  swapped.attrs["perm"] = std::vector<std::int64_t>{1, 0, 2, 3};
+  graph.add_output(swapped.output());
+  infer_shapes(graph);
+  EXPECT_ERROR(save_values(graph, *random_images(40), {"swapped"}),
+               "'swapped' cannot be stacked over items: it is [8, 32, 8, 8] for 32 items");
+  EXPECT_ERROR(save_values(graph, *random_images(8), {"swapped"}), "it is [8, 8, 8, 8] for 8 items");
+}
+
 }  // namespace
 }  // namespace quench

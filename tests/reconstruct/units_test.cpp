@@ -120,25 +120,30 @@ TEST(Units, AreFoundByTheirOwnNames) {
   EXPECT_ERROR(find_unit(graph, "block7"), "unknown block, layer or node 'block7'", "block0");
 }
 
-// Two blocks of one name. Half of the channels of the second one go to either of two layers, which are a unit together.
-Graph gated_net() {
+// Two blocks of one name. In two layers of the second one items are not rows: they are a unit together.
+Graph swapping_net() {
   at::manual_seed(3);
   Graph graph;
+  const auto swap = [&](const std::string& name, Value& x) -> Value& {
+    Node& node = graph.add("Transpose", name, {&x});
+    node.attrs["perm"] = std::vector<std::int64_t>{1, 0, 2, 3};
+    return node.output();
+  };
   Value* x = &graph.add_input("x", TypeInfo::tensor(DType::kFloat, {Dim::symbol("N"), 8, 8, 8}));
   Value& inner = relu(graph, "l0.relu", conv(graph, "l0.a", *x, 8, 8));
   x = &graph.add("Add", "l0.add", {&conv(graph, "l0.b", inner, 8, 8), x}).output();
-  Node& halves = graph.add("Split", "l0.split", {x}, 2);
-  halves.attrs = {{"axis", std::int64_t{1}}, {"num_outputs", std::int64_t{2}}};
-  Value &w1 = conv(graph, "l0.w1", *halves.outputs()[0], 4, 8), &w3 = conv(graph, "l0.w3", *halves.outputs()[1], 4, 8);
-  Value& gated = graph.add("Mul", "l0.mul", {&w1, &w3}).output();
-  x = &graph.add("Add", "l0.add2", {&conv(graph, "l0.w2", gated, 8, 8), x}).output();
+  Value* swapped = &swap("l0.swap", *x);
+  for (const std::string name : {"l0.w1", "l0.w3"})
+    swapped = &graph.add("MatMul", name, {swapped, &graph.add_constant(name + ".weight", at::randn({8, 8}))}).output();
+  Value& back = swap("l0.back", *swapped);
+  x = &graph.add("Add", "l0.add2", {&conv(graph, "l0.w2", back, 8, 8), x}).output();
   graph.add_output(conv(graph, "head", *x, 8, 4));
   infer_shapes(graph);
   return graph;
 }
 
 TEST(Units, ABlockGoesBeforeALayersUnitOfItsName) {
-  const Graph graph = gated_net();
+  const Graph graph = swapping_net();
   ASSERT_EQ(find_unit(graph, "l0").layers, (Names{"l0.a", "l0.b"}));
   const std::vector<Unit> layers = find_units(graph, {"layer", {}});
   ASSERT_TRUE(std::any_of(layers.begin(), layers.end(), [](const Unit& unit) {

@@ -32,6 +32,7 @@ class Finish {
  private:
   void resolve_shares();
   void add_biases();
+  void leave_left_weights();
   void validate();
   void check_shared_weights() const;
   void follow_leaders();
@@ -111,6 +112,19 @@ void Finish::add_biases() {
     entry.derived_from = {x->value, w->value};
     entry.rule = concat("int32 bias of ", layer.op(), " '", layer.head().name(), "'");
     state_.derived.emplace_back(&layer.head(), entry);
+  }
+}
+
+// No target has a layer with its weight in front.
+void Finish::leave_left_weights() {
+  const std::vector<std::string>& weighted = state_.platform.weighted;
+  if (std::find(weighted.begin(), weighted.end(), "MatMul") == weighted.end()) return;
+  for (const Layer& layer : state_.layers) {
+    if (layer.op() != "MatMul" || plan_.has_weight(layer)) continue;
+    const Value& left = *layer.head().input(0);
+    if (plan_.is_constant(left) && is_floating(left.dtype()))
+      plan_.leave_float(left, concat("a weight on the left of the MatMul '", layer.head().name(),
+                                     "': only weights on the right are quantized"));
   }
 }
 
@@ -197,6 +211,7 @@ QuantPlan Finish::run() {
   resolve_shares();  // what shared the scale of one of those
   if (state_.platform.refine) state_.platform.refine(plan_);
   if (state_.platform.whole_outputs && !state_.config.parity) keep_outputs_whole(plan_);
+  leave_left_weights();
   validate();
   check_shared_weights();
   if (!state_.platform.bias) add_biases();
