@@ -159,7 +159,7 @@ TEST(Method, ADryRunSaysWhatWouldLearn) {
             std::string::npos)
       << said.out;
   EXPECT_NE(said.out.find("; learning takes more"), std::string::npos) << said.out;
-  args.insert(args.end(), {"--set", "method.exclude_node_prefix=conv1"});
+  args.insert(args.end(), {"--set", "method.exclude_node_prefix=block1.conv2"});
   EXPECT_EQ(quench_run(args).json().at("units"), object.at("units").get<int>() - 1);
   const auto on_nnie = quench_run({"quantize", demo_model(), "--platform", "nnie", "--calib", demo_data(0, 4),
                                    "--method", "qdrop", "--dry-run", "--json"});
