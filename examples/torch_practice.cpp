@@ -282,10 +282,15 @@ Result qat_practice(const std::shared_ptr<Network>& net, const Images& train, co
   net->train();
   const auto q = prepare_qat(model_of(net, qconfig, bits));
   const double rate = bits > 2 ? 0.002 : 0.02;  // what is near its goal already should stay there
-  torch::optim::SGD optimizer(q->parameters(), torch::optim::SGDOptions(rate).momentum(0.9).weight_decay(1e-4));
+  using SGD = torch::optim::SGDOptions;
+  std::vector<torch::optim::OptimizerParamGroup> groups;
+  groups.emplace_back(q->network_parameters(), std::make_unique<SGD>(SGD(rate).momentum(0.9).weight_decay(1e-4)));
+  groups.emplace_back(q->quantizer_parameters(), std::make_unique<SGD>(SGD(rate / 10).momentum(0.9)));  // no decay
+  torch::optim::SGD optimizer(groups, SGD(rate));
   for (int step = 0; step < steps; ++step) {
-    for (auto& group : optimizer.param_groups())
-      group.options().set_lr(rate / 2 * (1 + std::cos(std::numbers::pi * step / steps)));
+    const double annealed = rate / 2 * (1 + std::cos(std::numbers::pi * step / steps));
+    optimizer.param_groups()[0].options().set_lr(annealed);
+    optimizer.param_groups()[1].options().set_lr(annealed / 10);
     if (2 * step == steps) q->freeze_bn_stats();
     const at::Tensor rows = at::randint(train.x.size(0), {64});
     optimizer.zero_grad();

@@ -24,11 +24,11 @@ namespace quench {
 struct ModuleImportOptions {
   // For each input, its dims that may change, with their symbols: {{{0, "N"}}, {{0, "N"}, {1, "T"}}}.
   // Empty: dim 0 of the first input, and of those others whose dim 0 has the same size, is "N".
-  std::vector<std::map<int, std::string>> dynamic_dims;
-  std::vector<std::string> input_names;   // default: "input", or "input_0", "input_1", ...
-  std::vector<std::string> output_names;  // default: the name of the node that makes it
-  std::string name;                       // of the graph
-  bool check = true;                      // compare graph and module on further inputs
+  std::vector<std::map<int, std::string>> dynamic_dims = {};
+  std::vector<std::string> input_names = {};   // default: "input", or "input_0", "input_1", ...
+  std::vector<std::string> output_names = {};  // default: the name of the node that makes it
+  std::string name = {};                       // of the graph
+  bool check = true;                           // compare graph and module on further inputs
 };
 
 using ModuleForward = std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>&)>;

@@ -274,8 +274,7 @@ TEST(QatModule, IsPartOfASequential) {
 }
 
 TEST(QatModule, ImagesOfOtherSizes) {
-  ModuleImportOptions options;
-  options.dynamic_dims = {{{0, "N"}, {2, "H"}, {3, "W"}}};
+  const ModuleImportOptions options = {.dynamic_dims = {{{0, "N"}, {2, "H"}, {3, "W"}}}};
   const at::Tensor other = at::randn({3, 2, 6, 9});
   const auto q = prepare_qat(pooled(), {images(1)}, get_default_qat_qconfig("fbgemm"), options);
   q->forward(images(8)).sum().backward();
