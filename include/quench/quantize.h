@@ -95,7 +95,7 @@ struct QuantizeOptions {
   // Evaluates in integers too; nothing said: if the engine has kernels for all of them.
   std::optional<bool> integer_eval;
   std::string stop_after;                                      // the last stage (quantize_stages()); "": all
-  std::function<void(const std::string& stage)> before_stage;  // all that was checked before it was in order
+  std::function<void(const std::string& stage)> before_stage;  // what is checked before it has passed
   std::function<void(const StageRecord& stage, const Graph& graph)> after_stage;
   std::function<void(const std::string& what, std::int64_t done, std::int64_t total)> progress;
   std::function<void(const std::string& warning)> warned;  // as soon as it is known; the record has them all

@@ -194,6 +194,7 @@ class Trainer : public Training {
     state_.seconds += one.seconds;
     log_->epoch(one, state_.step);
     if (options_.epoch_done && is_first()) options_.epoch_done(one);
+    if (ended_within()) return;  // the last checkpoint goes on there, should there be more steps another time
     state_.items_in_epoch = 0;
     state_.loss_in_epoch = state_.seconds_in_epoch = 0.0;
     ++state_.epoch;  // what a resumed run begins with
@@ -201,6 +202,8 @@ class Trainer : public Training {
     stop_if_asked();
     --state_.epoch;
   }
+
+  bool ended_within() const { return is_over() && state_.step < per_epoch_ * state_.epoch; }
 
   bool validates() const {
     if (!data_.validation) return false;

@@ -6,6 +6,7 @@
 #include "measure/declared_fit.h"
 #include "qat/loss.h"
 #include "qat/training_notes.h"
+#include "qat/validate.h"
 #include "quantize/fallen_apart.h"
 #include "quantize/preserve.h"
 #include "quantize/reconstruct_units.h"
@@ -115,6 +116,7 @@ class Quantizing {
                  "from the data");
     QUENCH_CHECK(data_.train || !stages_.reaches("train"), "no data to train on");
     if (data_.train) check_trainable(original_, *data_.train, *config_.train);
+    if (data_.validation) check_validates(original_, *data_.validation, *config_.train);
     if (data_.train && !original_.outputs().empty()) check_labels(original_, *original_.outputs()[0], *data_.train);
   }
 

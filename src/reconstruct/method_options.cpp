@@ -67,7 +67,7 @@ std::vector<OptionInfo> options_of(const PtqMethod& method) {
       {"pattern", method.pattern, "what is reconstructed as one unit: layer or block (docs/numerics.md 15.1)"},
       {"units", "", "names of units, or of layers that end one, instead of a pattern"},
       {"exclude_node_prefix", "", "layers whose names begin like this learn nothing; several with commas"},
-      {"batch", 32.0, "items per step; a model that fixes a smaller batch runs several times per step"},
+      {"batch", 32.0, "items per step; the methods here run a model that fixes a smaller batch several times per step"},
       {"max_memory", 0.0, "gigabytes of memory for caches, the rest goes to files; 0: no limit"},
       {"bf16", 0.0, "1: convolutions and products of steps in bfloat16"},
       {"half", 0.0, "1: caches hold bfloat16"},

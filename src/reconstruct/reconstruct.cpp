@@ -146,10 +146,9 @@ class Reconstruction {
       record_.notes.push_back(concat(joined_in_quotes(idle), idle.size() == 1 ? " has" : " have", " no effect on '",
                                      options_.method, "' with these options"));
     const std::int64_t fixed = fixed_batch(model_.graph, &data), left = fixed > 0 ? data.size() % fixed : 0;
-    const auto batch = static_cast<std::int64_t>(chosen_.number("batch"));
-    const std::int64_t taken =
-        std::max<std::int64_t>(std::min(batch, data.size()) / std::max<std::int64_t>(fixed, 1), 1) * fixed;
-    if (fixed > 0 && taken != batch)
+    const std::int64_t wanted = std::min(static_cast<std::int64_t>(chosen_.number("batch")), data.size());
+    const std::int64_t taken = fixed > 0 ? std::max<std::int64_t>(wanted / fixed, 1) * fixed : wanted;
+    if (taken != wanted)
       record_.notes.push_back(
           concat("a step takes ", counted(taken, "item"), ": the model fixes its batch at ", fixed));
     if (left > 0 && data.size() > fixed)

@@ -15,9 +15,8 @@ namespace {
 void check_is_row(const Flow& flow, const Value& value, const at::Tensor& tensor, std::int64_t rows) {
   const bool says_first_dim = value.has_rank() && value.rank() > 0 && !value.dims()[0].is_unknown();
   const bool is_row = tensor.dim() > 0 && tensor.size(0) == rows && (!says_first_dim || flow.is_row(value));
-  QUENCH_CHECK(is_row, "'", value.name(), "' cannot be stacked over items: it is ", tensor.sizes(), " for ",
-               counted(rows, "item"),
-               ", whose first axis does not count them; take a value in front of what moves the ",
+  QUENCH_CHECK(is_row, "'", value.name(), "' cannot be stacked over items: its first axis does not count them (it is ",
+               tensor.sizes(), " for ", counted(rows, "item"), "); take a value in front of what moves the ",
                "items, or run item by item with an Executor");
 }
 

@@ -278,8 +278,11 @@ TEST(TrainCommand, AnInterruptLeavesACheckpoint) {
   const TemporaryFolder folder, outputs;
   const std::vector<std::string> more = {"--set", "train.epochs=100000"};
   const pid_t child = start_program(job(folder.path("out"), more), outputs);
-  for (int i = 0; i < 3000 && !std::filesystem::exists(folder.path("out/training/best.safetensors")); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // until the start was measured: it trains then
+  const std::string steps = folder.path("out/training/steps.csv");
+  const auto trains = [&] {
+    return std::filesystem::exists(steps) && read_text(steps).find("\n1,") != std::string::npos;
+  };
+  for (int i = 0; i < 3000 && !trains(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   ::kill(child, SIGINT);
   int status = 0;
   ::waitpid(child, &status, 0);
@@ -292,8 +295,8 @@ TEST(TrainCommand, AnInterruptLeavesACheckpoint) {
   EXPECT_TRUE(std::filesystem::exists(folder.path("out/training/checkpoint.safetensors")));
   EXPECT_FALSE(std::filesystem::exists(folder.path("out/fashion_cnn.quench.onnx")));
   // What was trained until then can be had without the rest.
-  const Outcome ended = quench_run(
-      job(folder.path("out"), {"--set", "train.epochs=100000", "--resume", "--set", "train.max_steps=1"}));
+  const Outcome ended =
+      quench_run(job(folder.path("out"), {"--set", "train.epochs=100000", "--resume", "--set", "train.max_steps=1"}));
   ASSERT_EQ(ended.code, 0) << ended.err;
   const auto training = nlohmann::json::parse(read_text(folder.path("out/record.json"))).at("training");
   EXPECT_EQ(training.at("steps"), training.at("resumed_from"));

@@ -433,8 +433,9 @@ TEST(SaveValues, RefusesWhatHasNoRowPerItem) {
   swapped.attrs["perm"] = std::vector<std::int64_t>{1, 0, 2, 3};
   graph.add_output(swapped.output());
   infer_shapes(graph);
-  EXPECT_ERROR(save_values(graph, *random_images(40), {"swapped"}),
-               "'swapped' cannot be stacked over items: it is [8, 32, 8, 8] for 32 items");
+  EXPECT_ERROR(
+      save_values(graph, *random_images(40), {"swapped"}),
+      "'swapped' cannot be stacked over items: its first axis does not count them (it is [8, 32, 8, 8] for 32 items)");
   EXPECT_ERROR(save_values(graph, *random_images(8), {"swapped"}), "it is [8, 8, 8, 8] for 8 items");
 }
 

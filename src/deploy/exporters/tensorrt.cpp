@@ -29,10 +29,9 @@ void note_own_scales(const StrippedModel& model, Deployment& deployment) {
     return tensor.role == Role::kWeight && !(scheme.symmetric() && scheme.narrow() && scheme.bits() == 8);
   });
   if (others == 0) return;
-  deployment.notes.push_back(
-      concat("TensorRT finds the scales of weights itself, for 8 bits from -127 to 127, and so may give ",
-             counted(others, "weight"),
-             " other codes than the simulation; 'defaults.weight.narrow=true' with 8 bits gives it the same"));
+  deployment.notes.push_back(concat(
+      "TensorRT finds the scales of weights itself, for 8 bits from -127 to 127: codes of ", counted(others, "weight"),
+      " may differ from the simulation's; 'defaults.weight.narrow=true' with 8 bits makes them equal"));
 }
 
 void check_qlinear(const StrippedTensor& tensor) {
