@@ -109,9 +109,9 @@ TEST(Distributed, OtherOptionsInOneAreAnError) {
     for (const std::size_t rank : {0, 1}) EXPECT_EQ(two.code(rank), 1) << own;
     EXPECT_NE(two.error(0).find("rank 1 of 2 has other options (" + text), std::string::npos) << two.error(0);
   };
-  expect_other("--bits w4a8", "weight: {bits: 4");
+  expect_other("--bits w4a8", "defaults.weight: {bits: 4");
   expect_other("--resume", "resume: 1) than rank 0 (resume: 0)");
-  expect_other("--set train.loop=lsq_epoch", "weight: {observer: lsq");
+  expect_other("--set train.loop=lsq_epoch", "defaults.weight: {observer: lsq");
   expect_other("--eval '" + demo_data(0, 8) + "'", "evaluation data: 8 items) than rank 0 (evaluation data: none)");
 }
 
