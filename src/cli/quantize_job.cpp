@@ -58,6 +58,14 @@ bool reaches(const QuantizeJob& job, const std::string& stage) {
 // Calibration looks at this many items of the training data where no others are named.
 constexpr std::int64_t kItemsForCalibration = 1024;
 
+// Of a flag and --set the flag would win without a word.
+void check_said_once(const QuantizeArguments& arguments, const std::string& flag, const std::string& key) {
+  for (const std::vector<std::string>* settings : {&arguments.quant.set, &arguments.quant.cfg_options})
+    for (const std::string& setting : *settings)
+      QUENCH_CHECK(setting.rfind(key + "=", 0) != 0 && setting.rfind("quench." + key + "=", 0) != 0, flag, " and '",
+                   setting, "' set the same: omit one of them");
+}
+
 void set_training(const QuantizeArguments& arguments, JobConfig& config) {
   QUENCH_CHECK(arguments.trains || !config.train, "the config asks for training (loop '", config.train->loop,
                "'), which 'quench quantize' does not do: use 'quench train', or remove the training keys");
@@ -69,6 +77,9 @@ void set_training(const QuantizeArguments& arguments, JobConfig& config) {
   if (!config.train) config.train.emplace();
   if (!arguments.train.empty()) config.data.train = parse_spec(arguments.train);
   if (!arguments.val.empty()) config.data.val = parse_spec(arguments.val);
+  if (arguments.epochs) check_said_once(arguments, "--epochs", "train.epochs");
+  if (arguments.lr) check_said_once(arguments, "--lr", "train.optimizer.lr");
+  if (arguments.train_batch) check_said_once(arguments, "--train-batch", "train.batch");
   if (arguments.epochs) config.train->epochs = *arguments.epochs;
   if (arguments.lr) config.train->optimizer.lr = *arguments.lr;
   if (arguments.train_batch) config.train->batch = *arguments.train_batch;

@@ -117,6 +117,7 @@ class Reconstruction {
 
   ReconstructionRecord run(QuantizedModel& result) {
     const auto start = Clock::now();
+    const double before = record_.cache_seconds;
     for (std::size_t i = 0; i < units_.size(); ++i)
       with_context([&] { return concat("in the unit '", units_[i].name, "'"); }, [&] { work_on(i); });
     if (joins()) with_context([&] { return "with all units together"; }, [&] { join(); });
@@ -127,7 +128,7 @@ class Reconstruction {
     model_.stage = ModelStage::kReconstructed;
     verify(model_, ModelStage::kReconstructed);
     result = std::move(model_);
-    record_.seconds = record_.cache_seconds + seconds_since(start);
+    record_.seconds = before + seconds_since(start);
     record_.memory_bytes = pool_.most_in_memory();
     record_.spilled_bytes = pool_.most_in_files();
     return std::move(record_);

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "core/hash.h"
@@ -134,6 +135,8 @@ double Streams::run_quantized(Executor& executor, const Unit& now, bool keep) {
     error += (outputs.at(now.output()).tensor() - wanted).square().sum(at::kDouble).item<double>();
     energy += wanted.square().sum(at::kDouble).item<double>();
   });
+  QUENCH_CHECK(std::isfinite(energy), "the float network gives NaN, infinity or far too large numbers at '",
+               now.output(), "': nothing can be learned from them; look at the weights of this unit, and at the data");
   return energy > 0 ? error / energy : 0.0;
 }
 

@@ -233,6 +233,7 @@ TEST(TrainCommand, BadInputIsRefused) {
   refused({"--lr", "0"}, "lr is 0; it must be above 0");
   refused({"--set", "train.epoch=3"}, "epochs");
   refused({"--method", "qdrop"}, "either trains or reconstructs");
+  refused({"--set", "train.epochs=7"}, "--epochs and 'train.epochs=7' set the same: omit one of them");
   refused({"--equalize"}, "training does their work");
   refused({"--lr", "1e30"}, "try a lower learning rate");
   expect_refused(quench_run({"train", demo_model(), "--platform", "onnxruntime", "-o", folder.path("out")}),
@@ -276,8 +277,9 @@ TEST(TrainCommand, ResumesAfterAKill) {
 // Ctrl-C while it trains: the step in progress is the last one, and nothing of it is lost.
 TEST(TrainCommand, AnInterruptLeavesACheckpoint) {
   const TemporaryFolder folder, outputs;
-  const std::vector<std::string> more = {"--set", "train.epochs=100000"};
-  const pid_t child = start_program(job(folder.path("out"), more), outputs);
+  std::vector<std::string> endless = job(folder.path("out"));
+  *std::next(std::find(endless.begin(), endless.end(), "--epochs")) = "100000";
+  const pid_t child = start_program(endless, outputs);
   const std::string steps = folder.path("out/training/steps.csv");
   const auto trains = [&] {
     return std::filesystem::exists(steps) && read_text(steps).find("\n1,") != std::string::npos;
@@ -295,8 +297,8 @@ TEST(TrainCommand, AnInterruptLeavesACheckpoint) {
   EXPECT_TRUE(std::filesystem::exists(folder.path("out/training/checkpoint.safetensors")));
   EXPECT_FALSE(std::filesystem::exists(folder.path("out/fashion_cnn.quench.onnx")));
   // What was trained until then can be had without the rest.
-  const Outcome ended =
-      quench_run(job(folder.path("out"), {"--set", "train.epochs=100000", "--resume", "--set", "train.max_steps=1"}));
+  endless.insert(endless.end(), {"--resume", "--set", "train.max_steps=1"});
+  const Outcome ended = quench_run(endless);
   ASSERT_EQ(ended.code, 0) << ended.err;
   const auto training = nlohmann::json::parse(read_text(folder.path("out/record.json"))).at("training");
   EXPECT_EQ(training.at("steps"), training.at("resumed_from"));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include <filesystem>
 
 #include "graph/tensor_types.h"
@@ -237,6 +239,15 @@ TEST(Reconstruct, EndsEarlyWithALargeFixedBatchToo) {
   options.options.set("warm_up", 0.0);
   options.options.set("units", std::string("head"));
   EXPECT_EQ(reconstruct(model, *data, options).items, 320);
+}
+
+// NaN is no error of 0.
+TEST(Reconstruct, RefusesANetworkThatGivesNan) {
+  const auto data = random_images(8);
+  QuantizedModel model = calibrated_net(*data);
+  at::Tensor(model.graph.value("block1.conv2.bias").tensor())[0].fill_(std::numeric_limits<float>::quiet_NaN());
+  EXPECT_ERROR(reconstruct(model, *data, quick("adaround", 2)), "the float network gives NaN",
+               "in the unit 'block1.conv2'");
 }
 
 TEST(Reconstruct, SaysWhatCannotBe) {
