@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
-
 #include <filesystem>
+#include <limits>
 
 #include "graph/tensor_types.h"
 #include "quench/executor.h"
