@@ -230,12 +230,12 @@ TEST(TrainCommand, BadInputIsRefused) {
   refused({"--dry-run", "--set", "train.optimizer.name=rmsprop"}, "unknown optimizer 'rmsprop'");
   refused({"--dry-run", "--set", "train.metric=top11"}, "unknown metric 'top11'");
   refused({"--dry-run", "--set", "train.schedule.warmup_steps=500000"}, "the warm-up takes 500000 steps, and ");
-  refused({"--lr", "0"}, "lr is 0; it must be above 0");
+  refused({"--set", "train.optimizer.lr=0"}, "lr is 0; it must be above 0");
   refused({"--set", "train.epoch=3"}, "epochs");
   refused({"--method", "qdrop"}, "either trains or reconstructs");
   refused({"--set", "train.epochs=7"}, "--epochs and 'train.epochs=7' set the same: omit one of them");
   refused({"--equalize"}, "training does their work");
-  refused({"--lr", "1e30"}, "try a lower learning rate");
+  refused({"--set", "train.optimizer.lr=1e30"}, "try a lower learning rate");
   expect_refused(quench_run({"train", demo_model(), "--platform", "onnxruntime", "-o", folder.path("out")}),
                  "no data to train on: give --train SPEC");
   std::ofstream(folder.path("m.yaml")) << "model: {type: mmrazor.MMArchitectureQuant}\n"
