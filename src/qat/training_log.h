@@ -1,5 +1,5 @@
-// What training reports as it goes: steps.csv, epochs.csv, log.jsonl (a JSON object per line) and TensorBoard's event file in one
-// folder. A resumed run takes the logs over up to the step that it goes on from.
+// What training reports as it goes: steps.csv, epochs.csv, log.jsonl (a JSON object per line) and TensorBoard's event
+// file in one folder. A resumed run takes the logs over up to the step that it goes on from.
 #pragma once
 
 #include <fstream>
