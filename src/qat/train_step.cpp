@@ -119,6 +119,7 @@ void TrainStep::compute() {
   }
   if (options_.clip_norm > 0) parts_.optimizer.clip(options_.clip_norm);
   parts_.optimizer.step();
+  parts_.graph.follow_norms();
   parts_.average.update();
 }
 

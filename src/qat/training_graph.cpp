@@ -87,6 +87,7 @@ TrainingGraph::TrainingGraph(QuantizedModel& model, std::string device)
   frozen_ = std::none_of(nodes.begin(), nodes.end(),
                          [](const auto& node) { return node->op() == "BatchNormalization" && !node->frozen; });
   for (const Node* node : quantizers_of(model_.graph)) flags_.quantize = flags_.quantize || is_on(*node);
+  norm_scales_ = std::make_unique<NormScales>(model_.graph);
 }
 
 TrainingGraph::~TrainingGraph() {
@@ -177,6 +178,8 @@ void TrainingGraph::load(const TensorMap& given) {
   QUENCH_CHECK(given.size() == own.size(), "the state belongs to another model: it has ", given.size(),
                " tensors, not ", own.size());
   for (auto& [name, tensor] : own) at::Tensor(tensor).detach().copy_(given.at(name));
+  norm_scales_ = std::make_unique<NormScales>(model_.graph);
+  ++form_;  // a captured step knows the tensors of the old ones
 }
 
 void TrainingGraph::set_flags(QuantFlags flags) { set_flags(flags, flags); }
@@ -216,10 +219,18 @@ bool TrainingGraph::take_over(bool following, bool others) {
   return complete;
 }
 
+void TrainingGraph::follow_norms() {
+  if (flags_.observe)
+    norm_scales_->begin();
+  else
+    norm_scales_->follow();
+}
+
 void TrainingGraph::freeze_norms() {
   if (frozen_) return;
   held_.clear();
   run_passes(model_.graph, {"freeze_norms", "infer_shapes"});
+  norm_scales_ = std::make_unique<NormScales>(model_.graph);
   frozen_ = true;
   drop_executor();
 }

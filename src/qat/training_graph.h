@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "calibrate/observing.h"
+#include "qat/norm_scales.h"
 #include "quench/executor.h"
 #include "quench/quantized_model.h"
 #include "quench/safetensors.h"
@@ -66,6 +67,8 @@ class TrainingGraph {
   // What observers have seen becomes the scales of their quantizers, of either kind. Whether all have seen something.
   bool take_over(bool following, bool others);
 
+  // After a step: scales of weights move with their norms, but for those that follow an observer.
+  void follow_norms();
   void freeze_norms();  // for good, as one layer with what is before it
   bool norms_frozen() const { return frozen_; }
   // These keep their statistics until they are let go; all others are let go.
@@ -93,6 +96,7 @@ class TrainingGraph {
   bool waiting_ = false;     // quantizers that share a scale are off until it is known
   std::vector<Node*> held_;  // norms
   std::unique_ptr<Observing> observing_;
+  std::unique_ptr<NormScales> norm_scales_;
   struct Home;
   std::vector<Home> homes_;
   std::unique_ptr<Graph> running_;  // a copy in the form that runs fastest; tensors are the model's own
